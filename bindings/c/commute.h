@@ -41,7 +41,7 @@ enum cm_status
   CM_E_TLS = -12,
   // The certificate was refused.
   CM_E_CERTIFICATE = -13,
-  // The time limit passed.
+  // A time limit passed; `CM_TEXT_ERROR` says of which phase.
   CM_E_TIMEOUT = -14,
   // The connection broke or the request was reset.
   CM_E_RESET = -15,
@@ -270,8 +270,14 @@ typedef struct cm_request {
   struct cm_bytes label;
   // Any of `cm_flags`, added up.
   uint32_t flags;
-  // The time until the response is complete. 0: no limit.
+  // The time until the response is complete. 0: no limit; likewise in those that follow.
   uint32_t limit_ms;
+  // The time until there is a connection, all attempts together.
+  uint32_t connect_ms;
+  // The time until the head of the response is there, including that for a connection.
+  uint32_t first_byte_ms;
+  // The time between two pieces of the response's body.
+  uint32_t idle_ms;
 } cm_request;
 
 // A call: a request and its response. 0 is none.

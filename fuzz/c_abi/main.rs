@@ -129,6 +129,9 @@ fn submit(ids: &Mutex<Ids>, engine: u64, with: u8, more: u8) -> cm_status {
         label: NOTHING,
         flags: u32::from(with >> 4),
         limit_ms: u32::from(more),
+        connect_ms: u32::from(with),
+        first_byte_ms: u32::from(more >> 4),
+        idle_ms: u32::from(with >> 4),
     };
     let mut call = 0;
     // SAFETY: all point to what the header says.

@@ -14,9 +14,11 @@ namespace Commute.Client
     /// </summary>
     public sealed class CommuteHandler : HttpMessageHandler
     {
-        readonly CommuteEngine engine;
         readonly bool disposeEngine;
         CookieContainer cookies = new CookieContainer();
+        TimeSpan connectTimeout = Timeout.InfiniteTimeSpan;
+        TimeSpan firstByteTimeout = Timeout.InfiniteTimeSpan;
+        TimeSpan idleTimeout = Timeout.InfiniteTimeSpan;
 
         /// <summary>Makes a handler with an engine of its own.</summary>
         public CommuteHandler() : this(new CommuteEngine(), true)
@@ -28,7 +30,7 @@ namespace Commute.Client
         {
             if (engine == null)
                 throw new ArgumentNullException("engine");
-            this.engine = engine;
+            Engine = engine;
             this.disposeEngine = disposeEngine;
         }
 
@@ -56,6 +58,34 @@ namespace Commute.Client
         /// <summary>Which content encodings are asked for and undone; none.</summary>
         public DecompressionMethods AutomaticDecompression { get; set; }
 
+        /// <summary>How long a request may wait for a connection, all attempts together; infinite.</summary>
+        public TimeSpan ConnectTimeout
+        {
+            get { return connectTimeout; }
+            set { connectTimeout = Valid(value); }
+        }
+
+        /// <summary>
+        /// How long a request may wait for the head of its response, including the wait for a connection; infinite.
+        /// </summary>
+        public TimeSpan FirstByteTimeout
+        {
+            get { return firstByteTimeout; }
+            set { firstByteTimeout = Valid(value); }
+        }
+
+        /// <summary>
+        /// The longest time between two pieces of a response's body; infinite. <c>HttpClient.Timeout</c> limits all of it
+        /// only where HttpClient reads the body.
+        /// </summary>
+        public TimeSpan IdleTimeout
+        {
+            get { return idleTimeout; }
+            set { idleTimeout = Valid(value); }
+        }
+
+        internal CommuteEngine Engine { get; }
+
         protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken token)
         {
             if (request == null)
@@ -65,7 +95,7 @@ namespace Commute.Client
                 if (token.IsCancellationRequested)
                     throw new TaskCanceledException("the request was cancelled");
                 RequireHttps(request.RequestUri);
-                var response = await Exchange.SendAsync(engine, request, Extra(request), token).ConfigureAwait(false);
+                var response = await Exchange.SendAsync(this, request, Extra(request), token).ConfigureAwait(false);
                 if (UseCookies)
                     Keep(response, request.RequestUri);
                 var next = AllowAutoRedirect && redirects < MaxAutomaticRedirections
@@ -80,8 +110,15 @@ namespace Commute.Client
         protected override void Dispose(bool disposing)
         {
             if (disposing && disposeEngine)
-                engine.Dispose();
+                Engine.Dispose();
             base.Dispose(disposing);
+        }
+
+        static TimeSpan Valid(TimeSpan limit)
+        {
+            if (limit != Timeout.InfiniteTimeSpan && (limit <= TimeSpan.Zero || limit.TotalMilliseconds > int.MaxValue))
+                throw new ArgumentOutOfRangeException("value");
+            return limit;
         }
 
         static void RequireHttps(Uri url)

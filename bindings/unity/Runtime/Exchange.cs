@@ -17,7 +17,7 @@ namespace Commute.Client
 
         /// <summary>Sends a request; returns its response when the head is there.</summary>
         public static async Task<HttpResponseMessage> SendAsync(
-            CommuteEngine engine, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, CancellationToken token)
+            CommuteHandler handler, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, CancellationToken token)
         {
             Call call = null;
             var cancellation = default(CancellationTokenRegistration);
@@ -28,7 +28,7 @@ namespace Commute.Client
                 byte[] whole = null;
                 if (length <= WholeBytes)
                     whole = await request.Content.ReadAsByteArrayAsync().ConfigureAwait(false);
-                call = Submit(engine, request, extra, whole, length ?? -1);
+                call = Submit(handler, request, extra, whole, length ?? -1);
                 cancellation = token.Register(call.Cancel);
                 if (request.Content != null && whole == null)
                     Upload(request.Content, call);
@@ -49,7 +49,7 @@ namespace Commute.Client
         }
 
         static Call Submit(
-            CommuteEngine engine, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, byte[] whole, long length)
+            CommuteHandler handler, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, byte[] whole, long length)
         {
             var hints = RequestHints.Of(request);
             using (var memory = new Memory())
@@ -69,10 +69,17 @@ namespace Commute.Client
                     StreamedBytes = length,
                     Label = memory.Text(hints.Label),
                     Flags = hints.Flags | (request.Content != null && whole == null ? Native.Streamed : 0),
+                    ConnectMs = Milliseconds(handler.ConnectTimeout),
+                    FirstByteMs = Milliseconds(handler.FirstByteTimeout),
+                    IdleMs = Milliseconds(handler.IdleTimeout),
                 };
-                return engine.Submit(native);
+                return handler.Engine.Submit(native);
             }
         }
+
+        /// <summary>Returns a limit as the engine takes it; 0: none.</summary>
+        static uint Milliseconds(TimeSpan limit) =>
+            limit == Timeout.InfiniteTimeSpan ? 0 : (uint)Math.Ceiling(limit.TotalMilliseconds);
 
         static IEnumerable<KeyValuePair<string, string>> Fields(HttpRequestMessage request)
         {

@@ -40,7 +40,7 @@ namespace Commute.Client
         public long StreamedBytes;
         public ulong ExpectBytes;
         public NativeBytes Label;
-        public uint Flags, LimitMs;
+        public uint Flags, LimitMs, ConnectMs, FirstByteMs, IdleMs;
     }
 
     [StructLayout(LayoutKind.Sequential)]

@@ -2,7 +2,9 @@ using System;
 using System.Diagnostics;
 using System.IO;
 using System.Linq;
+using System.Net;
 using System.Net.Http;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 using System.Threading;
@@ -252,6 +254,37 @@ namespace CommuteTests
                             () => client.GetAsync("health"))).InnerException).Status);
                 Expect.Equal("localhost 2 48", asked);
             }
+        }
+
+        public static async Task EachPhaseHasItsTimeout()
+        {
+            var silent = new TcpListener(IPAddress.Loopback, 0);
+            silent.Start();
+            using (var engine = new CommuteEngine(Setting.ForSite()))
+            {
+                var shortly = TimeSpan.FromMilliseconds(200);
+                var nowhere = "https://localhost:" + ((IPEndPoint)silent.LocalEndpoint).Port + "/";
+                using (var client = new HttpClient(new CommuteHandler(engine) { ConnectTimeout = shortly }))
+                    TimedOut(await Expect.Throws<HttpRequestException>(() => client.GetAsync(nowhere)), "no connection", false);
+                using (var client = new HttpClient(new CommuteHandler(engine) { FirstByteTimeout = shortly }))
+                    TimedOut(await Expect.Throws<HttpRequestException>(() => client.GetAsync(Setting.Site + "stall")), "no response", true);
+                using (var client = new HttpClient(new CommuteHandler(engine) { IdleTimeout = shortly }))
+                using (var body = await client.GetStreamAsync(Setting.Site + "pause"))
+                    TimedOut(await Expect.Throws<IOException>(() => body.CopyToAsync(Stream.Null)), "no more of the response", true);
+                var handler = new CommuteHandler(engine);
+                foreach (var wrong in new[] { TimeSpan.Zero, TimeSpan.FromSeconds(-1), TimeSpan.MaxValue })
+                    await Expect.Throws<ArgumentOutOfRangeException>(() => Task.Run(() => handler.ConnectTimeout = wrong));
+                Expect.Equal(Timeout.InfiniteTimeSpan, handler.ConnectTimeout);
+            }
+            silent.Stop();
+        }
+
+        static void TimedOut(Exception error, string what, bool mayHaveActed)
+        {
+            var inner = (CommuteException)error.InnerException;
+            Expect.Equal(CommuteStatus.Timeout, inner.Status);
+            Expect.Equal(what + " within the time limit", inner.Message);
+            Expect.Equal(mayHaveActed, inner.MayHaveActed, what);
         }
 
         public static Task TheAbiIsNamedAsAndroidDoes()

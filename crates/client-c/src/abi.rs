@@ -57,7 +57,7 @@ pub enum cm_status {
     CM_E_TLS = -12,
     /// The certificate was refused.
     CM_E_CERTIFICATE = -13,
-    /// The time limit passed.
+    /// A time limit passed; `CM_TEXT_ERROR` says of which phase.
     CM_E_TIMEOUT = -14,
     /// The connection broke or the request was reset.
     CM_E_RESET = -15,
@@ -164,8 +164,14 @@ pub struct cm_request {
     pub label: cm_bytes,
     /// Any of `cm_flags`, added up.
     pub flags: u32,
-    /// The time until the response is complete. 0: no limit.
+    /// The time until the response is complete. 0: no limit; likewise in those that follow.
     pub limit_ms: u32,
+    /// The time until there is a connection, all attempts together.
+    pub connect_ms: u32,
+    /// The time until the head of the response is there, including that for a connection.
+    pub first_byte_ms: u32,
+    /// The time between two pieces of the response's body.
+    pub idle_ms: u32,
 }
 
 /// The kinds of events.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use client::{BodyWriter, Connected, Fault, Progress, Protocol, Report, Request, Response};
+use client::{BodyWriter, Connected, Fault, Phase, Progress, Protocol, Report, Request, Response};
 use http::{HeaderMap, Method};
 
 use crate::abi::cm_status;
@@ -21,7 +21,10 @@ pub(crate) struct Order {
     pub(crate) label: Option<String>,
     pub(crate) replayable: bool,
     pub(crate) urgent: bool,
-    pub(crate) limit: Option<Duration>,
+    pub(crate) limit_ms: u32,
+    pub(crate) connect_ms: u32,
+    pub(crate) first_byte_ms: u32,
+    pub(crate) idle_ms: u32,
 }
 
 /// A body.
@@ -29,6 +32,9 @@ pub(crate) enum Upload {
     Whole(Vec<u8>),
     Streamed(Option<u64>),
 }
+
+/// Sets a limit of a request.
+type SetLimit = fn(Request, Duration) -> Request;
 
 /// A call under way. However it is dropped, the call has ended.
 pub(crate) struct Running {
@@ -68,8 +74,14 @@ pub(crate) fn request(
     if order.urgent {
         request = request.urgent();
     }
-    if let Some(limit) = order.limit {
-        request = request.time_limit(limit);
+    let limits: [(u32, SetLimit); 4] = [
+        (order.limit_ms, Request::time_limit),
+        (order.connect_ms, Request::connect_limit),
+        (order.first_byte_ms, Request::first_byte_limit),
+        (order.idle_ms, Request::idle_limit),
+    ];
+    for (ms, limit) in limits.into_iter().filter(|(ms, _)| *ms > 0) {
+        request = limit(request, Duration::from_millis(ms.into()));
     }
     match order.body {
         Upload::Whole(body) => (request.body(body), None),
@@ -159,7 +171,7 @@ fn failure(error: client::Error, call: &Call) -> Failure {
     let timed_out = matches!(error, client::Error::TimedOut(_));
     let mut failure = Failure::from(error);
     if timed_out {
-        failure.may_have_acted = call.progress.report().is_some();
+        failure.may_have_acted &= call.progress.report().is_some();
     }
     failure
 }
@@ -228,7 +240,7 @@ impl From<client::Error> for Failure {
                 fault,
                 may_have_acted,
             } => (of_fault(*fault), *may_have_acted),
-            client::Error::TimedOut(_) => (cm_status::CM_E_TIMEOUT, true),
+            client::Error::TimedOut(phase) => (cm_status::CM_E_TIMEOUT, *phase != Phase::Connect),
             client::Error::Plain(_) => (cm_status::CM_E_PLAIN, false),
             client::Error::Ended => (cm_status::CM_E_CLOSED, true),
             // What is wrong with a streamed body, and what later versions know.

@@ -117,7 +117,10 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
         label: (!label.is_empty()).then_some(label),
         replayable: has(cm_flags::CM_REPLAYABLE),
         urgent: has(cm_flags::CM_URGENT),
-        limit: (request.limit_ms > 0).then(|| Duration::from_millis(request.limit_ms.into())),
+        limit_ms: request.limit_ms,
+        connect_ms: request.connect_ms,
+        first_byte_ms: request.first_byte_ms,
+        idle_ms: request.idle_ms,
     })
 }
 

@@ -9,6 +9,7 @@ use abi::{
     REQUEST, bytes, connect, done, ending, field, get, next, next_of, read, read_all, submit, text,
     wait, write,
 };
+use common::by_hand::{Listener, server_config};
 use common::{TestServer, start};
 use commute_client::cm_event_kind::{CM_EVENT_CHECK_CHAIN, CM_EVENT_DONE, CM_EVENT_READABLE};
 use commute_client::cm_status::{
@@ -17,6 +18,7 @@ use commute_client::cm_status::{
 };
 use commute_client::*;
 use server::{Config, Fault};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_connected_says_why() {
@@ -245,6 +247,61 @@ async fn an_engine_may_be_closed_while_a_chain_waits() {
     // Without care it would wait for ten minutes.
     assert_eq!(cm_engine_close(engine), CM_OK);
     assert_eq!(wait(engine, 1, None), Err(CM_E_CLOSED));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_phase_of_a_call_has_its_limit() {
+    let (config, certificate) = server_config(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    tokio::spawn(async move {
+        for begins in [false, true] {
+            let mut stream = listener.accept().await;
+            assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
+            if begins {
+                let begin = b"HTTP/1.1 200 OK\r\ncontent-length: 30\r\n\r\n.";
+                stream.write_all(begin).await.unwrap();
+                stream.flush().await.unwrap();
+            }
+            // Until the client goes.
+            stream.read_to_end(&mut Vec::new()).await.ok();
+        }
+    });
+    // The kernel takes the connection, and nobody answers on it.
+    let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let nowhere = format!("https://localhost:{}/", silent.local_addr().unwrap().port());
+    let engine = abi::trusting(certificate.pem().as_bytes());
+    let of = |url| cm_request {
+        method: bytes("POST"),
+        url: bytes(url),
+        limit_ms: 60_000,
+        ..REQUEST
+    };
+    let connect = cm_request {
+        connect_ms: 200,
+        ..of(&nowhere)
+    };
+    let first_byte = cm_request {
+        connect_ms: 60_000,
+        first_byte_ms: 200,
+        ..of(&url)
+    };
+    let idle = cm_request {
+        first_byte_ms: 60_000,
+        idle_ms: 200,
+        ..of(&url)
+    };
+    for (request, what, may_have_acted) in [
+        (connect, "no connection", 0),
+        (first_byte, "no response", 1),
+        (idle, "no more of the response", 1),
+    ] {
+        let call = submit(engine, &request, 0).unwrap();
+        assert_eq!(done(engine, call), (CM_E_TIMEOUT, may_have_acted), "{what}");
+        let why = text(engine, call, cm_text::CM_TEXT_ERROR).unwrap();
+        assert_eq!(why, format!("{what} within the time limit"));
+    }
+    cm_engine_close(engine);
 }
 
 /// Sends a POST with the number by which the server knows its fault.

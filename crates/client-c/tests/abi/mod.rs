@@ -37,6 +37,9 @@ pub const REQUEST: cm_request = cm_request {
     label: NOTHING,
     flags: 0,
     limit_ms: 0,
+    connect_ms: 0,
+    first_byte_ms: 0,
+    idle_ms: 0,
 };
 
 pub fn bytes(bytes: &(impl AsRef<[u8]> + ?Sized)) -> cm_bytes {

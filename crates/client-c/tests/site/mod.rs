@@ -73,6 +73,7 @@ fn routes() -> Router {
         )
         .route("/endless", get(endless))
         .route("/cut", get(cut))
+        .route("/pause", get(pause))
         .route("/drop", any(drop_connection))
         .route("/stall", any(async || std::future::pending::<()>().await))
 }
@@ -158,6 +159,12 @@ async fn endless() -> Body {
         Ok::<_, std::convert::Infallible>(Bytes::from_static(b"more\n"))
     });
     Body::from_stream(lines)
+}
+
+/// A line, and then nothing more.
+async fn pause() -> Body {
+    let line = futures_util::stream::iter([Ok::<_, std::convert::Infallible>("more\n")]);
+    Body::from_stream(line.chain(futures_util::stream::pending()))
 }
 
 /// A line, and then the connection or stream breaks.
