@@ -337,8 +337,8 @@ cm_status cm_engine_new(const struct cm_config *config,
                         size_t *error_len);
 
 // Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
-// was learnt is saved. Waits for the engine's thread. The engine's calls need no `cm_release` any
-// more.
+// was learnt is saved. Waits for the engine's thread, but where another thread does already, by
+// `cm_disconnect`. The engine's calls need no `cm_release` any more.
 cm_status cm_engine_close(cm_engine engine);
 
 // Sends a request, which is copied. Events of the call carry `user`.
@@ -442,6 +442,12 @@ cm_status cm_answer_chain(cm_engine engine, uint64_t number, uint32_t accepted);
 //
 // `network` is null or points to one.
 cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
+
+// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
+// safe. `forget_sessions`: 1 if TLS sessions are forgotten, too, by which servers would know the client again;
+// else 0. Waits for the engine's thread.
+cm_status cm_disconnect(cm_engine engine,
+                        uint32_t forget_sessions);
 
 // Sets what the app allows.
 //

@@ -47,7 +47,8 @@ namespace Commute.Client
         /// <summary>
         /// Decides about certificate chains instead of any authorities: DER, the server's first, and the host
         /// name. Called on the thread that hands events on, so no other event of the engine is handled meanwhile, and
-        /// it must not wait for a request of the same engine; refused unless it returns within 10 s.
+        /// it must wait for nothing of the same engine, e.g. a request or <c>Disconnect</c>; refused unless it returns
+        /// within 10 s.
         /// </summary>
         public Func<byte[][], string, bool> CheckChain;
         /// <summary>The client's certificate chain as PEM, its own first; null: none is shown.</summary>
@@ -136,6 +137,14 @@ namespace Commute.Client
             var network = new NativeNetwork { Id = digest, Metered = metered ? 1u : 0u };
             Check(Native.cm_set_network(id, ref network));
         }
+
+        /// <summary>
+        /// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
+        /// safe. Waits for the engine's own thread.
+        /// </summary>
+        /// <param name="forgetSessions">Whether TLS sessions are forgotten, too, by which servers would know the client
+        /// again.</param>
+        public void Disconnect(bool forgetSessions) => Check(Native.cm_disconnect(id, forgetSessions ? 1u : 0u));
 
         /// <summary>Sets what the app allows. Older generations do not replace newer ones.</summary>
         public void SetSwitches(int generation, bool engine, int h3Percent, bool explore)

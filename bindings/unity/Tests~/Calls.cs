@@ -46,6 +46,24 @@ namespace CommuteTests
             }
         }
 
+        public static async Task SessionsAreKeptOrForgottenWhenConnectionsAreClosed()
+        {
+            using (var engine = new CommuteEngine(Setting.ForServer()))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) })
+            {
+                await client.GetStringAsync("health");
+                foreach (var forget in new[] { false, true })
+                {
+                    engine.Disconnect(forget);
+                    using (var response = await client.GetAsync("health"))
+                    {
+                        Expect.True(!response.CommuteReport().Reused, "another connection");
+                        Expect.Equal(!forget, response.CommuteReport().Resumed, "resumed");
+                    }
+                }
+            }
+        }
+
         public static async Task ARequestWithoutAResponseHasAReport()
         {
             using (var client = Client(Setting.ForSite(), Setting.Site))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use crate::abi::cm_status;
 use crate::call::Call;
@@ -104,6 +104,23 @@ impl Engine {
     /// Returns the client, which a closed engine has no more.
     pub(crate) fn client(&self) -> Result<client::Engine, cm_status> {
         self.lock().client.clone().ok_or(cm_status::CM_E_CLOSED)
+    }
+
+    /// Waits on the app's thread for something that the client does on its own.
+    pub(crate) fn wait_for<T: Future<Output = ()> + Send + 'static>(
+        &self,
+        task: impl FnOnce(client::Engine) -> T,
+    ) -> Result<cm_status, cm_status> {
+        let client = self.client()?;
+        let (running, ended) = mpsc::channel::<()>();
+        let task = task(client.clone());
+        client.spawn(async move {
+            task.await;
+            drop(running);
+        });
+        // Nothing is sent: it ends with the task, however that ends.
+        ended.recv().ok();
+        Ok(cm_status::CM_OK)
     }
 
     /// Ends all calls, then the client's thread.

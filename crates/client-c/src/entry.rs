@@ -66,8 +66,8 @@ pub unsafe extern "C" fn cm_engine_new(
 }
 
 /// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
-/// was learnt is saved. Waits for the engine's thread. The engine's calls need no `cm_release` any
-/// more.
+/// was learnt is saved. Waits for the engine's thread, but where another thread does already, by
+/// `cm_disconnect`. The engine's calls need no `cm_release` any more.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_engine_close(engine: cm_engine) -> cm_status {
     let Some(engine) = engines::remove(engine) else {
@@ -324,6 +324,24 @@ pub unsafe extern "C" fn cm_set_network(
         });
         engine.client()?.network(network);
         Ok(cm_status::CM_OK)
+    })
+}
+
+/// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
+/// safe. `forget_sessions`: 1 if TLS sessions are forgotten, too, by which servers would know the client again;
+/// else 0. Waits for the engine's thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_disconnect(engine: cm_engine, forget_sessions: u32) -> cm_status {
+    enter(engine, |engine| {
+        if forget_sessions > 1 {
+            return Err(cm_status::CM_E_ARGUMENT);
+        }
+        engine.wait_for(move |client| async move {
+            if forget_sessions == 1 {
+                client.forget_sessions();
+            }
+            client.disconnect().await;
+        })
     })
 }
 

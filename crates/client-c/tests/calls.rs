@@ -15,7 +15,9 @@ use common::{TestServer, start};
 use commute_client::cm_event_kind::{
     CM_EVENT_CHECK_CHAIN, CM_EVENT_DONE, CM_EVENT_HEAD, CM_EVENT_READABLE, CM_EVENT_WRITABLE,
 };
-use commute_client::cm_status::{CM_AGAIN, CM_E_ARGUMENT, CM_E_NO_CALL, CM_END, CM_OK};
+use commute_client::cm_status::{
+    CM_AGAIN, CM_E_ARGUMENT, CM_E_CLOSED, CM_E_NO_CALL, CM_END, CM_OK,
+};
 use commute_client::*;
 use server::Config;
 use sha2::{Digest, Sha256};
@@ -68,6 +70,27 @@ async fn a_connection_that_was_opened_before_takes_the_request() {
     let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
     assert!(report.contains("\r\nreused: 1\r\n"), "{report}");
     assert_eq!(cm_engine_close(engine), CM_OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_are_kept_or_forgotten_when_connections_are_closed() {
+    let server = start(Config::default()).await;
+    let engine = engine_for(&server);
+    let report = || {
+        let call = get(engine, &server.url("/health"), 0);
+        assert_eq!(ending(engine, call), CM_OK);
+        text(engine, call, cm_text::CM_TEXT_REPORT).unwrap()
+    };
+    report();
+    for (forget, resumed) in [(0, 1), (0, 1), (1, 0)] {
+        assert_eq!(cm_disconnect(engine, forget), CM_OK);
+        let report = report();
+        let expected = format!("\r\nreused: 0\r\nresumed: {resumed}\r\n");
+        assert!(report.contains(&expected), "{forget} {report}");
+    }
+    assert_eq!(cm_disconnect(engine, 2), CM_E_ARGUMENT);
+    cm_engine_close(engine);
+    assert_eq!(cm_disconnect(engine, 0), CM_E_CLOSED);
 }
 
 #[tokio::test(flavor = "multi_thread")]
