@@ -128,7 +128,7 @@ fn submit(ids: &Mutex<Ids>, engine: u64, with: u8, more: u8) -> cm_status {
         streamed_bytes: i64::from(more >> 3) - 2,
         expect_bytes: 0,
         label: NOTHING,
-        flags: u32::from(with >> 4),
+        flags: u32::from(with >> 3),
         limit_ms: u32::from(more),
         connect_ms: u32::from(with),
         first_byte_ms: u32::from(more >> 4),
@@ -191,6 +191,7 @@ fn new_engine(policy: u32, trust: u32) -> (cm_status, u64) {
         h3_hint_count: hints.len(),
         addresses: addresses.as_ptr(),
         address_count: addresses.len(),
+        early_data: policy & 1,
         check_chain_ms: 20,
     };
     let mut engine = 0;

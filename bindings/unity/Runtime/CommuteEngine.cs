@@ -51,6 +51,12 @@ namespace Commute.Client
         /// within 10 s.
         /// </summary>
         public Func<byte[][], string, bool> CheckChain;
+        /// <summary>
+        /// Whether GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT), where a
+        /// session is resumed over QUIC. Somebody on the way may make the server get such a request twice (RFC 8470). Has
+        /// no effect with <c>CheckChain</c>, which is asked after the handshake.
+        /// </summary>
+        public bool EarlyData;
         /// <summary>The client's certificate chain as PEM, its own first; null: none is shown.</summary>
         public byte[] IdentityChainPem;
         /// <summary>Its key, as PEM.</summary>
@@ -278,6 +284,7 @@ namespace Commute.Client
                     MemoryFolder = memory.Text(options.MemoryFolder),
                     H3Hints = memory.Array(hints), H3HintCount = (UIntPtr)hints.Count,
                     Addresses = memory.Array(addresses), AddressCount = (UIntPtr)addresses.Count,
+                    EarlyData = options.EarlyData ? 1u : 0u,
                 };
                 ulong engine;
                 UIntPtr length;

@@ -27,7 +27,7 @@ namespace Commute.Client
         public UIntPtr H3HintCount;
         public IntPtr Addresses;
         public UIntPtr AddressCount;
-        public uint CheckChainMs;
+        public uint EarlyData, CheckChainMs;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -69,7 +69,7 @@ namespace Commute.Client
     {
         public const uint AbiVersion = 2;
 
-        public const uint Streamed = 1, Replayable = 2, Urgent = 4;
+        public const uint Streamed = 1, Replayable = 2, Urgent = 4, EarlyData = 8, NoEarlyData = 16;
         public const uint Head = 1, Readable = 2, Writable = 3, Done = 4, CheckChain = 5;
         public const uint Headers = 1, Report = 3, Error = 4;
         public const uint TrustRoots = 1, TrustApp = 2;

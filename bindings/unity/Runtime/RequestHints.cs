@@ -20,7 +20,11 @@ namespace Commute.Client
         /// </summary>
         public bool Replayable;
 
-        internal uint Flags => (Replayable ? Native.Replayable : 0) | (Urgent ? Native.Urgent : 0);
+        /// <summary>Whether it may be sent before the handshake is done; null: as <c>EngineOptions.EarlyData</c> says.</summary>
+        public bool? EarlyData;
+
+        internal uint Flags => (Replayable ? Native.Replayable : 0) | (Urgent ? Native.Urgent : 0)
+            | (EarlyData == true ? Native.EarlyData : EarlyData == false ? Native.NoEarlyData : 0);
 
         internal static RequestHints Of(HttpRequestMessage request)
         {

@@ -42,6 +42,9 @@ namespace Commute.Client
         /// <summary>Whether its handshake resumed a TLS session.</summary>
         public bool Resumed => Number("resumed") == 1;
 
+        /// <summary>Whether the server took the request before the handshake was done (0-RTT).</summary>
+        public bool EarlyData => Number("early-data") == 1;
+
         /// <summary>How often the request was sent.</summary>
         public long Attempts => Number("attempts") ?? 0;
 

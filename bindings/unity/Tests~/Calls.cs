@@ -64,6 +64,32 @@ namespace CommuteTests
             }
         }
 
+        public static async Task RequestsAreSentEarlyWhereTheAppAllowsIt()
+        {
+            foreach (var allowed in new[] { false, true })
+            {
+                var options = Setting.ForServer();
+                options.H3Hints.Add(Setting.Server);
+                options.Policy = RoutePolicy.Http3;
+                options.EarlyData = allowed;
+                using (var engine = new CommuteEngine(options))
+                using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) })
+                {
+                    await client.GetStringAsync("health");
+                    foreach (var hint in new bool?[] { null, !allowed })
+                    {
+                        // The server's tickets come after the handshake.
+                        await Task.Delay(100);
+                        engine.Disconnect(false);
+                        var request = new HttpRequestMessage(HttpMethod.Get, "health");
+                        request.SetCommuteHints(new RequestHints { EarlyData = hint });
+                        using (var response = await client.SendAsync(request))
+                            Expect.Equal(hint ?? allowed, response.CommuteReport().EarlyData, allowed + " " + hint);
+                    }
+                }
+            }
+        }
+
         public static async Task ARequestWithoutAResponseHasAReport()
         {
             using (var client = Client(Setting.ForSite(), Setting.Site))

@@ -124,6 +124,10 @@ pub struct cm_config {
     pub addresses: *const cm_field,
     /// How many.
     pub address_count: usize,
+    /// 1 if GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT), where
+    /// a session is resumed over QUIC. Somebody on the way may make the server get such a request twice (RFC 8470).
+    /// Has no effect with `CM_TRUST_APP`: the app is asked after the handshake.
+    pub early_data: u32,
     /// How long the app may take to answer `CM_EVENT_CHECK_CHAIN`; then the chain is refused.
     /// Meanwhile no other call of the engine proceeds. 0: 10 s.
     pub check_chain_ms: u32,
@@ -139,6 +143,10 @@ pub enum cm_flags {
     CM_REPLAYABLE = 2,
     /// It is never taken to learn from.
     CM_URGENT = 4,
+    /// It may be sent before the handshake is done, as with `cm_config.early_data`.
+    CM_EARLY_DATA = 8,
+    /// It may not, whatever `cm_config.early_data` says.
+    CM_NO_EARLY_DATA = 16,
 }
 
 /// A request.
@@ -218,8 +226,8 @@ pub enum cm_text {
     CM_TEXT_TRAILERS = 2,
     /// How the response came, or how far the call got, once the request was sent: `protocol`
     /// (`http/1.1`, `h2`, `h3`), `why` (a word), `because` (a sentence), `connection`, `reused`,
-    /// `resumed`, `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns` and
-    /// `head-ns` after the call was submitted, as far as these happened for it; `age-ns` since it
+    /// `resumed`, `early-data`, `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns`
+    /// and `head-ns` after the call was submitted, as far as these happened for it; `age-ns` since it
     /// was submitted, from which the caller's clock can tell when that was.
     CM_TEXT_REPORT = 3,
     /// Why the call failed, as a sentence, from `CM_EVENT_DONE` on.

@@ -21,6 +21,8 @@ pub(crate) struct Order {
     pub(crate) label: Option<String>,
     pub(crate) replayable: bool,
     pub(crate) urgent: bool,
+    /// None: as the engine says.
+    pub(crate) early_data: Option<bool>,
     pub(crate) limit_ms: u32,
     pub(crate) connect_ms: u32,
     pub(crate) first_byte_ms: u32,
@@ -73,6 +75,9 @@ pub(crate) fn request(
     }
     if order.urgent {
         request = request.urgent();
+    }
+    if let Some(early_data) = order.early_data {
+        request = request.early_data(early_data);
     }
     let limits: [(u32, SetLimit); 4] = [
         (order.limit_ms, Request::time_limit),
@@ -205,12 +210,13 @@ pub(crate) fn report(report: &Report, submitted: Instant) -> String {
     };
     let mut text = format!(
         "protocol: {protocol}\r\nwhy: {}\r\nbecause: {}\r\nconnection: {}\r\nreused: {}\r\n\
-         resumed: {}\r\nattempts: {}\r\nlocal-port: {}\r\nage-ns: {}\r\n",
+         resumed: {}\r\nearly-data: {}\r\nattempts: {}\r\nlocal-port: {}\r\nage-ns: {}\r\n",
         report.why.code(),
         report.why,
         report.connection,
         u8::from(report.reused),
         u8::from(report.resumed),
+        u8::from(report.early_data),
         report.attempts,
         report.local_port,
         submitted.elapsed().as_nanos(),

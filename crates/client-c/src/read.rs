@@ -67,6 +67,10 @@ pub(crate) unsafe fn config(config: &cm_config) -> Result<(Builder, Duration), R
     for (name, addresses) in addresses {
         builder = builder.resolve(&name, addresses);
     }
+    let builder = match config.early_data {
+        0 | 1 => builder.early_data(config.early_data == 1),
+        other => return Err(format!("early_data is 0 or 1, not {other}")),
+    };
     let patience = match config.check_chain_ms {
         0 => CHECK_CHAIN,
         ms => Duration::from_millis(ms.into()),
@@ -92,6 +96,8 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
         cm_flags::CM_STREAMED,
         cm_flags::CM_REPLAYABLE,
         cm_flags::CM_URGENT,
+        cm_flags::CM_EARLY_DATA,
+        cm_flags::CM_NO_EARLY_DATA,
     ];
     if request.flags & !known.iter().fold(0, |all, flag| all | *flag as u32) != 0 {
         return Err(format!("flags {:#x} are unknown", request.flags));
@@ -107,6 +113,14 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
             u64::try_from(bytes).map_err(|_| format!("{bytes} is no length"))?,
         )),
     };
+    let early_data = match (
+        has(cm_flags::CM_EARLY_DATA),
+        has(cm_flags::CM_NO_EARLY_DATA),
+    ) {
+        (true, true) => return Err("early data is either allowed or not".to_owned()),
+        (false, false) => None,
+        (allowed, _) => Some(allowed),
+    };
     let label = text(read(&request.label)?, "the label")?;
     Ok(Order {
         method,
@@ -117,6 +131,7 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
         label: (!label.is_empty()).then_some(label),
         replayable: has(cm_flags::CM_REPLAYABLE),
         urgent: has(cm_flags::CM_URGENT),
+        early_data,
         limit_ms: request.limit_ms,
         connect_ms: request.connect_ms,
         first_byte_ms: request.first_byte_ms,

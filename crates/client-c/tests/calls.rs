@@ -94,6 +94,51 @@ async fn sessions_are_kept_or_forgotten_when_connections_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn requests_are_sent_early_where_the_app_allows_it() {
+    let server = start(Config {
+        early_data: true,
+        ..Config::default()
+    })
+    .await;
+    let (roots, url) = (roots(&server), server.url("/health"));
+    let hints = [bytes(&url)];
+    for (early_data, flag, early) in [
+        (0, 0, 0),
+        (1, 0, 1),
+        (0, cm_flags::CM_EARLY_DATA as u32, 1),
+        (1, cm_flags::CM_NO_EARLY_DATA as u32, 0),
+    ] {
+        let engine = abi::open(&cm_config {
+            policy: cm_policy::CM_POLICY_H3 as u32,
+            trust: cm_trust::CM_TRUST_ROOTS as u32,
+            roots_pem: bytes(&roots),
+            h3_hints: hints.as_ptr(),
+            h3_hint_count: hints.len(),
+            early_data,
+            ..abi::CONFIG
+        })
+        .unwrap();
+        let request = cm_request {
+            method: bytes("GET"),
+            url: bytes(&url),
+            flags: flag,
+            ..REQUEST
+        };
+        for early in [0, early] {
+            let call = submit(engine, &request, 0).unwrap();
+            assert_eq!(ending(engine, call), CM_OK);
+            let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
+            let expected = format!("\r\nearly-data: {early}\r\n");
+            assert!(report.contains(&expected), "{early_data} {flag} {report}");
+            // The server's tickets come after the handshake.
+            std::thread::sleep(Duration::from_millis(100));
+            assert_eq!(cm_disconnect(engine, 0), CM_OK);
+        }
+        cm_engine_close(engine);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_received_beyond_what_the_app_has_room_for() {
     let server = start(Config::default()).await;
     let engine = engine_for(&server);

@@ -99,6 +99,12 @@ fn null_is_refused() {
             cm_request {
                 method,
                 url,
+                flags: 8 | 16,
+                ..REQUEST
+            },
+            cm_request {
+                method,
+                url,
                 flags: 1,
                 streamed_bytes: -2,
                 ..REQUEST
@@ -164,6 +170,13 @@ fn a_config_that_is_wrong_says_why() {
                 ..base
             },
             "is no IP address",
+        ),
+        (
+            cm_config {
+                early_data: 2,
+                ..base
+            },
+            "early_data is 0 or 1, not 2",
         ),
         (
             cm_config {

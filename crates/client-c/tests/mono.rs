@@ -26,7 +26,11 @@ async fn http_client_on_mono_works_over_the_engine() {
     let Some(tests) = compiled(folder.path()) else {
         return;
     };
-    let (site, server) = (site::start().await, start(Config::default()).await);
+    let server = start(Config {
+        early_data: true,
+        ..Config::default()
+    });
+    let (site, server) = (site::start().await, server.await);
     let roots = folder.path().join("site.pem");
     std::fs::write(&roots, &site.root_pem).unwrap();
     let arguments = [

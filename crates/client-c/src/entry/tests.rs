@@ -58,6 +58,7 @@ fn engine() -> cm_engine {
         h3_hint_count: 0,
         addresses: null_mut(),
         address_count: 0,
+        early_data: 0,
         check_chain_ms: 0,
     };
     let mut engine = 0;

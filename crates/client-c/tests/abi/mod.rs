@@ -23,6 +23,7 @@ pub const CONFIG: cm_config = cm_config {
     h3_hint_count: 0,
     addresses: null(),
     address_count: 0,
+    early_data: 0,
     check_chain_ms: 0,
 };
 
