@@ -346,7 +346,7 @@ cm_status cm_engine_new(const struct cm_config *config,
 
 // Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
 // was learnt is saved. Waits for the engine's thread, but where another thread does already, by
-// `cm_disconnect`. The engine's calls need no `cm_release` any more.
+// `cm_disconnect` or `cm_save`. The engine's calls need no `cm_release` any more.
 cm_status cm_engine_close(cm_engine engine);
 
 // Sends a request, which is copied. Events of the call carry `user`.
@@ -456,6 +456,11 @@ cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
 // else 0. Waits for the engine's thread.
 cm_status cm_disconnect(cm_engine engine,
                         uint32_t forget_sessions);
+
+// Writes what was learnt to `cm_config.memory_folder` and returns when that is done, e.g. when the app goes to the
+// background, where the system may end it. Without this it is written after the first request, at most every 30 s
+// after that, and by `cm_engine_close`.
+cm_status cm_save(cm_engine engine);
 
 // Sets what the app allows.
 //

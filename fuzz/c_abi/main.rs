@@ -17,7 +17,7 @@ const THREADS: usize = 4;
 const BUFFER: usize = 64;
 const GUARD: u8 = 0xa5;
 /// How many there are in `operate`.
-const OPERATIONS: u8 = 20;
+const OPERATIONS: u8 = 21;
 const NOTHING: cm_bytes = cm_bytes {
     ptr: std::ptr::null(),
     len: 0,
@@ -91,7 +91,8 @@ fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
             15 => cm_get_metrics(engine, u32::from(more % 3), into, cap, &mut length),
             16 => connect(ids, engine, with),
             17 => cm_worked_without(engine),
-            18 => cm_disconnect(engine, u32::from(more % 3)),
+            18 => cm_save(engine),
+            19 => cm_disconnect(engine, u32::from(more % 3)),
             _ => reopen(ids, engine, u32::from(with % 5), u32::from(more % 4)),
         }
     };

@@ -119,14 +119,19 @@ namespace Commute.Client
         /// <summary>Closes every engine of this domain.</summary>
         public static void CloseAll()
         {
-            CommuteEngine[] all;
-            lock (Open)
-            {
-                all = new CommuteEngine[Open.Count];
-                Open.CopyTo(all);
-            }
-            foreach (var engine in all)
+            foreach (var engine in All())
                 engine.Dispose();
+        }
+
+        /// <summary>
+        /// Saves what every engine of this domain has learnt. In Unity the package does so when the app goes to the
+        /// background.
+        /// </summary>
+        public static void SaveAll()
+        {
+            foreach (var engine in All())
+                // One that was closed meanwhile has saved it.
+                Native.cm_save(engine.id);
         }
 
         /// <summary>Tells that the default network is another one; id: any name for it, null: there is none.</summary>
@@ -143,6 +148,12 @@ namespace Commute.Client
             var network = new NativeNetwork { Id = digest, Metered = metered ? 1u : 0u };
             Check(Native.cm_set_network(id, ref network));
         }
+
+        /// <summary>
+        /// Writes what was learnt to its folder, and returns when that is done. Without this it is written after the first
+        /// request, at most every 30 s after that, and when the engine is closed.
+        /// </summary>
+        public void Save() => Check(Native.cm_save(id));
 
         /// <summary>
         /// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
@@ -247,6 +258,16 @@ namespace Commute.Client
         {
             lock (calls)
                 calls.Remove(user);
+        }
+
+        static CommuteEngine[] All()
+        {
+            lock (Open)
+            {
+                var all = new CommuteEngine[Open.Count];
+                Open.CopyTo(all);
+                return all;
+            }
         }
 
         /// <summary>Closes what is open when the domain goes, or the process: neither could end a thread in native code.</summary>

@@ -134,6 +134,9 @@ namespace Commute.Client
         public static extern int cm_set_no_network(ulong engine, IntPtr none);
 
         [DllImport(Library, CallingConvention = C)]
+        public static extern int cm_save(ulong engine);
+
+        [DllImport(Library, CallingConvention = C)]
         public static extern int cm_disconnect(ulong engine, uint forgetSessions);
 
         [DllImport(Library, CallingConvention = C)]

@@ -29,6 +29,29 @@ namespace CommuteTests
             }
         }
 
+        public static async Task WhatIsLearntIsSaved()
+        {
+            var folder = Path.Combine(Path.GetTempPath(), Path.GetRandomFileName());
+            var options = Setting.ForServer();
+            options.MemoryFolder = folder;
+            using (var engine = new CommuteEngine(options))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) })
+            {
+                await client.GetStringAsync("health");
+                var file = Path.Combine(folder, "route.v1");
+                // By itself it is written once, and not again for a while.
+                while (!File.Exists(file))
+                    await Task.Delay(1);
+                foreach (var save in new Action[] { engine.Save, CommuteEngine.SaveAll })
+                {
+                    File.Delete(file);
+                    save();
+                    Expect.True(File.Exists(file), "it was not saved");
+                }
+            }
+            Directory.Delete(folder, true);
+        }
+
         public static async Task RequestsAreInTheMetrics()
         {
             var engine = new CommuteEngine(Setting.ForServer());

@@ -67,7 +67,7 @@ pub unsafe extern "C" fn cm_engine_new(
 
 /// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
 /// was learnt is saved. Waits for the engine's thread, but where another thread does already, by
-/// `cm_disconnect`. The engine's calls need no `cm_release` any more.
+/// `cm_disconnect` or `cm_save`. The engine's calls need no `cm_release` any more.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_engine_close(engine: cm_engine) -> cm_status {
     let Some(engine) = engines::remove(engine) else {
@@ -342,6 +342,16 @@ pub extern "C" fn cm_disconnect(engine: cm_engine, forget_sessions: u32) -> cm_s
             }
             client.disconnect().await;
         })
+    })
+}
+
+/// Writes what was learnt to `cm_config.memory_folder` and returns when that is done, e.g. when the app goes to the
+/// background, where the system may end it. Without this it is written after the first request, at most every 30 s
+/// after that, and by `cm_engine_close`.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_save(engine: cm_engine) -> cm_status {
+    enter(engine, |engine| {
+        engine.wait_for(|client| async move { client.save().await })
     })
 }
 

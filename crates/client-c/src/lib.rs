@@ -15,7 +15,8 @@
 //! # The life of a call
 //!
 //! `cm_submit` copies the request and returns. What happens to it comes out of `cm_wait`, the only
-//! function that blocks, but for `cm_engine_close` and `cm_disconnect`, which wait for the engine's thread.
+//! function that blocks, but for `cm_engine_close`, `cm_disconnect` and `cm_save`, which wait for the engine's
+//! thread.
 //! `cm_write` and `cm_read` take or give what there is room or data for; when they return
 //! `CM_AGAIN`, an event says when to ask again. `CM_EVENT_DONE` is a call's last event. Its id is
 //! good until `cm_release`, which every call needs, whether it ended or not.

@@ -5,12 +5,19 @@ using System.Collections;
 
 namespace UnityEngine
 {
-    public class MonoBehaviour
+    public class Object
+    {
+        public static void DontDestroyOnLoad(Object target)
+        {
+        }
+    }
+
+    public class MonoBehaviour : Object
     {
         public object StartCoroutine(IEnumerator routine) => null;
     }
 
-    public sealed class GameObject
+    public sealed class GameObject : Object
     {
         public GameObject(string name)
         {
