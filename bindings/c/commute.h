@@ -207,6 +207,29 @@ typedef uint32_t cm_arms;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// What a network is, for metrics; nothing is decided by it.
+enum cm_network_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Not known, or none of the others.
+  CM_NETWORK_OTHER = 0,
+  // Wi-Fi.
+  CM_NETWORK_WIFI = 1,
+  // 2G to 5G.
+  CM_NETWORK_CELLULAR = 2,
+  // A cable.
+  CM_NETWORK_ETHERNET = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum cm_network_kind cm_network_kind;
+#else
+typedef uint32_t cm_network_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Bytes that the callee reads only before it returns. `ptr` may be null if `len` is 0.
 typedef struct cm_bytes {
   // The first byte.
@@ -311,6 +334,8 @@ typedef struct cm_network {
   uint8_t id[16];
   // 1 if data costs money there: nothing is opened just to learn.
   uint32_t metered;
+  // A `cm_network_kind`.
+  uint32_t kind;
 } cm_network;
 
 // What the app allows.

@@ -229,6 +229,7 @@ fn network(with: u8) -> cm_network {
     cm_network {
         id: [with; 16],
         metered: u32::from(with & 1),
+        kind: u32::from(with % 5),
     }
 }
 

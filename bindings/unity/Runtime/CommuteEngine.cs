@@ -30,6 +30,19 @@ namespace Commute.Client
         Rollout = 1,
     }
 
+    /// <summary>What a network is, for metrics; nothing is decided by it.</summary>
+    public enum NetworkKind
+    {
+        /// <summary>Not known, or none of the others.</summary>
+        Other = 0,
+        /// <summary>Wi-Fi.</summary>
+        Wifi = 1,
+        /// <summary>2G to 5G.</summary>
+        Cellular = 2,
+        /// <summary>A cable.</summary>
+        Ethernet = 3,
+    }
+
     /// <summary>What an engine is made of.</summary>
     public sealed class EngineOptions
     {
@@ -134,8 +147,11 @@ namespace Commute.Client
                 Native.cm_save(engine.id);
         }
 
-        /// <summary>Tells that the default network is another one; id: any name for it, null: there is none.</summary>
-        public void SetNetwork(byte[] networkId, bool metered)
+        /// <summary>Tells that the default network is another one.</summary>
+        /// <param name="networkId">Any name by which it is known again; null: there is no network.</param>
+        /// <param name="metered">Whether data costs money there: nothing is opened just to learn.</param>
+        /// <param name="kind">What it is, for <c>MetricsCsv</c>.</param>
+        public void SetNetwork(byte[] networkId, bool metered, NetworkKind kind = NetworkKind.Other)
         {
             if (networkId == null)
             {
@@ -145,7 +161,7 @@ namespace Commute.Client
             var digest = new byte[16];
             using (var md5 = System.Security.Cryptography.MD5.Create())
                 Buffer.BlockCopy(md5.ComputeHash(networkId), 0, digest, 0, digest.Length);
-            var network = new NativeNetwork { Id = digest, Metered = metered ? 1u : 0u };
+            var network = new NativeNetwork { Id = digest, Metered = metered ? 1u : 0u, Kind = (uint)kind };
             Check(Native.cm_set_network(id, ref network));
         }
 

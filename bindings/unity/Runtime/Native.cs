@@ -56,7 +56,7 @@ namespace Commute.Client
     {
         [MarshalAs(UnmanagedType.ByValArray, SizeConst = 16)]
         public byte[] Id;
-        public uint Metered;
+        public uint Metered, Kind;
     }
 
     [StructLayout(LayoutKind.Sequential)]

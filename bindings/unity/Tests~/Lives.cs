@@ -56,11 +56,13 @@ namespace CommuteTests
         {
             var engine = new CommuteEngine(Setting.ForServer());
             var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) };
+            engine.SetNetwork(new byte[] { 1 }, true, NetworkKind.Cellular);
             for (var call = 0; call < 20; call++)
                 await client.GetStringAsync("health");
             // More than fits into the first buffer.
             var lines = engine.MetricsCsv(MetricsArms.Rollout).Split('\n');
             Expect.True(lines[0].StartsWith("network,arm,") && lines.Length > 20, lines.Length + " lines: " + lines[0]);
+            Expect.True(lines[1].StartsWith("cellular,"), lines[1]);
             engine.Dispose();
             await Expect.Throws<CommuteException>(() => Task.Run(() => engine.MetricsCsv(MetricsArms.Rollout)));
         }

@@ -244,6 +244,20 @@ pub enum cm_arms {
     CM_ARMS_ROLLOUT = 1,
 }
 
+/// What a network is, for metrics; nothing is decided by it.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum cm_network_kind {
+    /// Not known, or none of the others.
+    CM_NETWORK_OTHER = 0,
+    /// Wi-Fi.
+    CM_NETWORK_WIFI = 1,
+    /// 2G to 5G.
+    CM_NETWORK_CELLULAR = 2,
+    /// A cable.
+    CM_NETWORK_ETHERNET = 3,
+}
+
 /// A network that the device uses by default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -252,6 +266,8 @@ pub struct cm_network {
     pub id: [u8; 16],
     /// 1 if data costs money there: nothing is opened just to learn.
     pub metered: u32,
+    /// A `cm_network_kind`.
+    pub kind: u32,
 }
 
 /// What the app allows.

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use client::{Arms, Network, NetworkId, Switches, Trust};
+use client::{Arms, Switches, Trust};
 
 use crate::abi::{
     cm_arms, cm_call, cm_config, cm_engine, cm_event, cm_network, cm_request, cm_status,
@@ -317,12 +317,10 @@ pub unsafe extern "C" fn cm_set_network(
 ) -> cm_status {
     enter(engine, |engine| {
         // SAFETY: as the caller promises.
-        let network = unsafe { network.as_ref() }.map(|network| Network {
-            kind: client::NetworkKind::Other,
-            id: NetworkId(network.id),
-            metered: network.metered != 0,
-        });
-        engine.client()?.network(network);
+        let network = unsafe { network.as_ref() }.map(read::network);
+        engine
+            .client()?
+            .network(read::argument(network.transpose())?);
         Ok(cm_status::CM_OK)
     })
 }

@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use client::{Builder, Engine, Identity, Policy, Trust};
+use client::{Builder, Engine, Identity, Network, NetworkId, NetworkKind, Policy, Trust};
 use http::Method;
 
 use crate::abi::{
-    cm_bytes, cm_config, cm_field, cm_flags, cm_policy, cm_request, cm_status, cm_trust,
+    cm_bytes, cm_config, cm_field, cm_flags, cm_network, cm_network_kind, cm_policy, cm_request,
+    cm_status, cm_trust,
 };
 use crate::drive::{Order, Upload};
 
@@ -136,6 +137,23 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
         connect_ms: request.connect_ms,
         first_byte_ms: request.first_byte_ms,
         idle_ms: request.idle_ms,
+    })
+}
+
+/// Reads a network.
+pub(crate) fn network(network: &cm_network) -> Result<Network, Refused> {
+    const ALL: [(cm_network_kind, NetworkKind); 4] = [
+        (cm_network_kind::CM_NETWORK_OTHER, NetworkKind::Other),
+        (cm_network_kind::CM_NETWORK_WIFI, NetworkKind::Wifi),
+        (cm_network_kind::CM_NETWORK_CELLULAR, NetworkKind::Cellular),
+        (cm_network_kind::CM_NETWORK_ETHERNET, NetworkKind::Ethernet),
+    ];
+    let found = ALL.iter().find(|(code, _)| *code as u32 == network.kind);
+    let (_, kind) = found.ok_or_else(|| format!("kind {} is no cm_network_kind", network.kind))?;
+    Ok(Network {
+        id: NetworkId(network.id),
+        kind: *kind,
+        metered: network.metered != 0,
     })
 }
 

@@ -256,6 +256,13 @@ async fn times_count_from_when_a_call_was_submitted() {
 async fn metrics_are_copied_whole_or_not_at_all() {
     let server = start(Config::default()).await;
     let engine = engine_for(&server);
+    let network = cm_network {
+        id: [1; 16],
+        metered: 0,
+        kind: cm_network_kind::CM_NETWORK_WIFI as u32,
+    };
+    // SAFETY: it points to one.
+    assert_eq!(unsafe { cm_set_network(engine, &network) }, CM_OK);
     for _ in 0..3 {
         let call = get(engine, &server.url("/bytes/10"), 0);
         assert_eq!(ending(engine, call), CM_OK);
@@ -280,7 +287,7 @@ async fn metrics_are_copied_whole_or_not_at_all() {
     assert_eq!(csv.lines().count(), 4, "{csv}");
     assert!(csv.starts_with("network,arm,protocol,"), "{csv}");
     assert!(
-        csv.contains(",HTTP/3 allowed,") && !csv.contains("localhost"),
+        csv.contains("\nWi-Fi,HTTP/3 allowed,") && !csv.contains("localhost"),
         "{csv}"
     );
     assert!(

@@ -184,6 +184,7 @@ async fn a_device_without_a_network_is_offline() {
     let network = cm_network {
         id: [1; 16],
         metered: 1,
+        kind: cm_network_kind::CM_NETWORK_OTHER as u32,
     };
     // SAFETY: it points to one.
     assert_eq!(unsafe { cm_set_network(engine, &network) }, CM_OK);

@@ -59,6 +59,12 @@ fn null_is_refused() {
             CM_E_ARGUMENT
         );
         assert_eq!(cm_set_switches(engine, null()), CM_E_ARGUMENT);
+        let network = cm_network {
+            id: [1; 16],
+            metered: 0,
+            kind: 4,
+        };
+        assert_eq!(cm_set_network(engine, &network), CM_E_ARGUMENT);
         assert_eq!(
             cm_get_metrics(engine, 2, null_mut(), 0, &mut length),
             CM_E_ARGUMENT

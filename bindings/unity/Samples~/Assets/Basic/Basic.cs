@@ -58,8 +58,9 @@ public sealed class Basic : MonoBehaviour
         {
             var network = Application.internetReachability;
             var none = network == NetworkReachability.NotReachable;
-            var metered = network == NetworkReachability.ReachableViaCarrierDataNetwork;
-            engine.SetNetwork(none ? null : new[] { (byte)network }, metered);
+            var cellular = network == NetworkReachability.ReachableViaCarrierDataNetwork;
+            var kind = cellular ? NetworkKind.Cellular : NetworkKind.Other;
+            engine.SetNetwork(none ? null : new[] { (byte)network }, cellular, kind);
             yield return new WaitForSecondsRealtime(1);
         }
     }
