@@ -59,7 +59,7 @@ namespace Commute.Client
         public byte[] RootsPem;
         /// <summary>
         /// Decides about certificate chains instead of any authorities: DER, the server's first, and the host
-        /// name. Called on the thread that hands events on, so no other event of the engine is handled meanwhile, and
+        /// name. Asked in every handshake, with the chain of the session if one is resumed. Called on the thread that hands events on, so no other event of the engine is handled meanwhile, and
         /// it must wait for nothing of the same engine, e.g. a request or <c>Disconnect</c>; refused unless it returns
         /// within 10 s.
         /// </summary>

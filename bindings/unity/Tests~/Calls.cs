@@ -363,6 +363,41 @@ namespace CommuteTests
             }
         }
 
+        public static async Task TheAppChecksSessionsThatAreResumed()
+        {
+            foreach (var policy in new[] { RoutePolicy.Tcp, RoutePolicy.Http3 })
+            {
+                var options = Setting.ForServer();
+                options.RootsPem = null;
+                options.Policy = policy;
+                options.H3Hints.Add(Setting.Server);
+                var accept = true;
+                var asked = 0;
+                options.CheckChain = (chain, host) =>
+                {
+                    Interlocked.Increment(ref asked);
+                    return Volatile.Read(ref accept) && chain.Length > 0 && host == "localhost";
+                };
+                using (var engine = new CommuteEngine(options))
+                using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) })
+                {
+                    foreach (var resumed in new[] { false, true })
+                    {
+                        using (var response = await client.GetAsync("health"))
+                            Expect.Equal(resumed, response.CommuteReport().Resumed, policy + " resumed");
+                        // The server's tickets come after the handshake.
+                        await Task.Delay(100);
+                        engine.Disconnect(false);
+                    }
+                    Expect.Equal(2, asked, policy + " checks");
+                    Volatile.Write(ref accept, false);
+                    var refused = await Expect.Throws<HttpRequestException>(() => client.GetAsync("health"));
+                    Expect.Equal(CommuteStatus.Certificate, ((CommuteException)refused.InnerException).Status);
+                    Expect.True(!MayHaveActed(refused), "nothing was sent");
+                }
+            }
+        }
+
         public static async Task OptionsThatAreWrongSayWhy()
         {
             var error = await Expect.Throws<ArgumentException>(() =>

@@ -196,7 +196,7 @@ pub enum cm_event_kind {
     /// be read. If `status` is an error, `number` is 1 if the server may have acted on the request.
     CM_EVENT_DONE = 4,
     /// A server's certificate chain waits for `cm_answer_chain`; `number` names it, and `call` is
-    /// 0.
+    /// 0. Comes in every handshake, with the chain of the session if one is resumed.
     CM_EVENT_CHECK_CHAIN = 5,
 }
 

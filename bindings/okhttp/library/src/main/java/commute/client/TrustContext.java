@@ -26,7 +26,7 @@ import okhttp3.CertificatePinner;
 
 /**
  * How an app checks certificates: its trust manager, its hostname verifier and its pinner, asked by
- * the engine in every handshake that does not resume a session.
+ * the engine in every handshake, with the chain of the session if one is resumed.
  */
 final class TrustContext {
     private static final int MAX_HOSTS = 256;

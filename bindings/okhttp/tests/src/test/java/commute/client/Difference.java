@@ -85,6 +85,8 @@ enum Difference {
             return same;
         }
     },
+    /** The engine asks a client's trust manager of resumed sessions, too. */
+    RESUMED_IS_CHECKED,
     /** The app is told at once to continue; the server is not asked. */
     CONTINUE_AT_ONCE {
         @Override

@@ -10,6 +10,7 @@ import java.security.cert.X509Certificate;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
@@ -21,6 +22,7 @@ import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.Response;
 import okhttp3.mockwebserver.MockWebServer;
+import okhttp3.mockwebserver.SocketPolicy;
 import okhttp3.tls.HandshakeCertificates;
 import okhttp3.tls.HeldCertificate;
 import org.junit.jupiter.api.Test;
@@ -191,6 +193,55 @@ final class TrustTest {
             }
             assertEquals(1, checks.get(), world.transcript.toString());
         }
+    }
+
+    /** OkHttp asks the verifier of each connection, whether its session is resumed or not. */
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aVerifierThatChangesItsMindIsObeyedWhereASessionIsResumed(World.Wire wire) throws Exception {
+        Differential.same(wire, world -> {
+            AtomicBoolean accepts = new AtomicBoolean(true);
+            Call.Factory client = resuming(world, world.builder().hostnameVerifier((host, session) -> accepts.get()));
+            accepts.set(false);
+            world.call(client, world.request("/").build());
+            world.say("-> server: " + world.server.getRequestCount());
+        }, Difference.LATE_CONNECT);
+    }
+
+    /** The JDK asks the trust manager in full handshakes only. */
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aTrustManagerThatChangesItsMindIsObeyedWhereASessionIsResumed(World.Wire wire) throws Exception {
+        Differential.differ(Difference.RESUMED_IS_CHECKED, wire, world -> {
+            AtomicBoolean accepts = new AtomicBoolean(true);
+            X509TrustManager changing = trustManager(chain -> {
+                if (!accepts.get()) {
+                    throw new CertificateException("no longer");
+                }
+            });
+            Call.Factory client = resuming(world, trusting(world, changing));
+            accepts.set(false);
+            world.outcome(client, world.request("/").build());
+        }, "200 fine after 3", "SSLHandshakeException after 2");
+    }
+
+    /** Returns a client whose next connection resumes a session, as its last one did. */
+    private static Call.Factory resuming(World world, OkHttpClient.Builder builder) throws IOException {
+        world.start();
+        for (int i = 0; i < 3; i++) {
+            world.enqueue(Mock.ok("fine").setSocketPolicy(SocketPolicy.DISCONNECT_AT_END));
+        }
+        Call.Factory client = world.client(builder);
+        for (boolean resumed : new boolean[] {false, true}) {
+            try (Response response = client.newCall(world.request("/").build()).execute()) {
+                assertEquals("fine", response.body().string());
+                if (world.way == World.Way.ENGINE) {
+                    assertEquals(resumed, Commute.report(response).resumed());
+                }
+            }
+        }
+        world.recorder.take();
+        return client;
     }
 
     /** The engine's thread checks certificates, so it must not wait for a call through the engine. */
