@@ -1,6 +1,6 @@
 //! How the engine ends a socket.
 
-use client::{Error, Fault};
+use client::{Error, Fault, Phase};
 
 /// How the engine ends a socket, and why in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +65,7 @@ impl From<Error> for End {
         let kind = match &error {
             Error::Plain(_) | Error::Invalid(_) => Kind::Unavailable,
             Error::Ended => Kind::Lost,
+            Error::TimedOut(Phase::Connect) => Kind::ConnectTimedOut,
             Error::Failed {
                 fault: Fault::Certificate,
                 ..

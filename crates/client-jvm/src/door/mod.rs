@@ -154,7 +154,7 @@ impl Connection<'_> {
         let response = match head.body.length() {
             Some(length) if length <= HELD_BODY => {
                 let body = self.held(head.body).await?;
-                let sent = self.sent(request.body(body), &progress);
+                let sent = self.sent(request.body(body));
                 tokio::select! {
                     response = sent => response?,
                     () = self.pipe.closed() => return Err(Stop::Closed),
@@ -162,7 +162,7 @@ impl Connection<'_> {
             }
             length => {
                 let (request, writer) = request.streamed(length);
-                self.streamed(head.body, request, writer, &progress).await?
+                self.streamed(head.body, request, writer).await?
             }
         };
         self.answer(engine, &method, response).await?;
@@ -188,6 +188,9 @@ impl Connection<'_> {
         let url = format!("{}{}", self.door.origin, head.target);
         let request = engine.request(head.method.clone(), &url);
         let mut request = request.progress(progress);
+        if let Some(limit) = self.door.connect_limit {
+            request = request.connect_limit(limit);
+        }
         for (name, value) in &head.headers {
             if is_end_to_end(name, &head.headers) {
                 request = request.header(name, value);
@@ -216,10 +219,8 @@ impl Connection<'_> {
         body: Body,
         request: Request,
         writer: BodyWriter,
-        progress: &Progress,
     ) -> Result<Response, Stop> {
-        let connected = self.sent(request, progress);
-        let mut sent = pin!(connected);
+        let mut sent = pin!(self.sent(request));
         let mut upload = pin!(upload(body, &mut self.unread, self.pipe, writer));
         let mut response = None;
         let mut uploaded = false;
@@ -235,25 +236,10 @@ impl Connection<'_> {
         }
     }
 
-    /// Waits for the response, and for a connection no longer than the app allows.
-    fn sent(
-        &self,
-        request: Request,
-        progress: &Progress,
-    ) -> impl Future<Output = Result<Response, Stop>> + use<> {
-        let (limit, progress) = (self.door.connect_limit, progress.clone());
+    /// Sends the request, and notes when.
+    fn sent(&self, request: Request) -> impl Future<Output = Result<Response, Error>> + use<> {
         self.news().asked = Some(Instant::now());
-        async move {
-            let mut sent = pin!(request.send());
-            tokio::select! {
-                response = &mut sent => return Ok(response?),
-                () = within(limit) => {}
-            }
-            if progress.report().is_none() {
-                return Err(Stop::connect_timed_out());
-            }
-            Ok(sent.await?)
-        }
+        request.send()
     }
 }
 

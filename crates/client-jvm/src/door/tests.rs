@@ -1,11 +1,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
 use client::{Policy, Protocol, Trust};
 use server::{Config, Server};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
 use super::*;
 use crate::pipe::{self, AppEnd, Stopped};
@@ -23,39 +25,75 @@ fn with_server(test: impl FnOnce(&Socket)) {
 
 /// Runs `test` with an engine that trusts a server, and the server's origin.
 fn with_engine(test: impl FnOnce(Arc<Engine>, &str)) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let config = Config {
-        listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))],
-        credentials_dir: Some(folder.path().to_owned()),
-        ..Config::default()
-    };
-    let server = runtime.block_on(Server::bind(config)).unwrap();
-    let port = server.addresses()[0].port();
-    runtime.spawn(server.run(std::future::pending()));
-    let origin = format!("https://localhost:{port}");
-    let roots = fs::read(folder.path().join("ca.pem")).unwrap();
-    let engine = Engine::builder()
-        .trust(Trust::Roots(roots))
-        .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()])
-        .policy(Policy::H3)
-        .build()
-        .unwrap();
-    test(Arc::new(engine), &origin);
-    runtime.shutdown_background();
+    let server = Running::start();
+    test(server.engine(Policy::H3), &server.origin());
+}
+
+/// A server on loopback.
+struct Running {
+    runtime: Option<Runtime>,
+    address: SocketAddr,
+    folder: TempDir,
+}
+
+impl Running {
+    fn start() -> Self {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config {
+            listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 0))],
+            credentials_dir: Some(folder.path().to_owned()),
+            ..Config::default()
+        };
+        let server = runtime.block_on(Server::bind(config)).unwrap();
+        let address = server.addresses()[0];
+        runtime.spawn(server.run(std::future::pending()));
+        Self {
+            runtime: Some(runtime),
+            address,
+            folder,
+        }
+    }
+
+    fn origin(&self) -> String {
+        format!("https://localhost:{}", self.address.port())
+    }
+
+    fn engine(&self, policy: Policy) -> Arc<Engine> {
+        let roots = fs::read(self.folder.path().join("ca.pem")).unwrap();
+        let engine = Engine::builder()
+            .trust(Trust::Roots(roots))
+            .resolve("localhost", vec![Ipv4Addr::LOCALHOST.into()])
+            .policy(policy);
+        Arc::new(engine.build().unwrap())
+    }
+
+    /// Closes its connections and its port.
+    fn stop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(Duration::from_secs(20));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
 }
 
 fn open(engine: &Arc<Engine>, origin: &str) -> Socket {
+    open_within(engine, origin, Duration::from_secs(20))
+}
+
+fn open_within(engine: &Arc<Engine>, origin: &str, connect_limit: Duration) -> Socket {
     let (app, theirs) = pipe::pipe();
     let news: Arc<Mutex<News>> = Arc::default();
     let door = Door {
         engine: Arc::downgrade(engine),
         origin: origin.to_owned(),
-        connect_limit: Some(Duration::from_secs(20)),
+        connect_limit: Some(connect_limit),
         news: Arc::clone(&news),
     };
     engine.spawn(serve(door, theirs));
@@ -188,6 +226,40 @@ fn a_server_that_is_not_there_cannot_have_acted() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[test]
+fn a_connection_is_waited_for_no_longer_than_the_app_allows() {
+    let mut server = Running::start();
+    let engine = server.engine(Policy::H2);
+    let limit = Duration::from_secs(1);
+    let socket = open_within(&engine, &server.origin(), limit);
+    socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    socket.read_to("ok\n");
+    server.stop();
+    // The kernel takes connections, and nobody answers on them.
+    let silent = TcpListener::bind(server.address).unwrap();
+    let app = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let none = "open: 0 by HTTP/3, 0 by TCP";
+    while !app
+        .block_on(engine.explain(&server.origin()))
+        .contains(none)
+    {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // A request on an open socket, and a socket that is opened.
+    socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let opening = open_within(&engine, &server.origin(), limit);
+    let connect = opening.pipe.connect();
+    for stopped in [connect, socket.pipe.read(1, None).map(drop)] {
+        match stopped {
+            Err(Stopped::Ended(end)) => assert_eq!(end.kind, Kind::ConnectTimedOut, "{}", end.why),
+            other => panic!("{other:?}"),
+        }
+    }
+    drop(silent);
 }
 
 #[test]
