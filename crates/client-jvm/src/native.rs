@@ -1,6 +1,6 @@
 //! The native methods of `commute.client.Native`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use client::{Engine, Identity, Network, NetworkId, Protocol, Switches, Trust};
@@ -148,6 +148,28 @@ pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
         let id = NetworkId(bytes);
         let kind = client::NetworkKind::Other;
         engine.network(Some(Network { id, kind, metered }));
+        Ok(())
+    });
+}
+
+/// Writes what an engine has learnt, and waits for that.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_save<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    engine: jlong,
+) {
+    run(&mut env, |_| {
+        if let Some(engine) = ENGINES.get(engine) {
+            let (running, ended) = mpsc::channel::<()>();
+            let saving = Arc::clone(&engine);
+            engine.spawn(async move {
+                saving.save().await;
+                drop(running);
+            });
+            // Nothing is sent: it ends with the task, however that ends.
+            ended.recv().ok();
+        }
         Ok(())
     });
 }

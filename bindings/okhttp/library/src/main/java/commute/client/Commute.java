@@ -116,6 +116,15 @@ public final class Commute {
     }
 
     /**
+     * Writes what was learnt to its {@linkplain Settings.Builder#memory folder} and returns when that is done, e.g.
+     * when the app goes to the background, where the system may end it. Without this it is written after an engine's
+     * first request, at most every 30 s after that, and when the engine ends.
+     */
+    public static void save() {
+        Engines.saveAll();
+    }
+
+    /**
      * Closes all connections and forgets all TLS sessions, but nothing that was learnt and kept. Calls
      * under way go on.
      */

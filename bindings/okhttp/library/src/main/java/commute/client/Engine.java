@@ -34,6 +34,10 @@ final class Engine {
         Native.workedWithout(handle);
     }
 
+    void save() {
+        Native.save(handle);
+    }
+
     void end() {
         Native.endEngine(handle);
     }

@@ -1,7 +1,9 @@
 package commute.client;
 
+import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /** The engines of this process: one for each way of checking certificates, the last few used. */
@@ -39,6 +41,17 @@ final class Engines {
         metered = isMetered;
         for (Engine engine : ENGINES.values()) {
             engine.setNetwork(network, metered);
+        }
+    }
+
+    static void saveAll() {
+        List<Engine> all;
+        synchronized (Engines.class) {
+            all = new ArrayList<>(ENGINES.values());
+        }
+        // Calls need not wait for the disk.
+        for (Engine engine : all) {
+            engine.save();
         }
     }
 

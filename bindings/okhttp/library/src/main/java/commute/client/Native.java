@@ -34,6 +34,9 @@ final class Native {
 
     static native void workedWithout(long engine);
 
+    /** Writes what the engine has learnt, and waits for that. */
+    static native void save(long engine);
+
     /** Opens a socket; 0 if the engine has ended. A limit of 0 ms is none. */
     static native long open(long engine, String host, int port, int connectLimitMs);
 

@@ -46,6 +46,18 @@ final class MemoryTest {
     }
 
     @Test
+    void itIsThereWhenItIsSaved() throws Exception {
+        try (LabServer server = new LabServer()) {
+            call(server);
+            awaitFile();
+            // By itself it is written again after half a minute at the earliest.
+            Files.delete(file());
+            Commute.save();
+            assertTrue(Files.exists(file()), "it was not saved");
+        }
+    }
+
+    @Test
     void anEngineThatGaveWayPassesItOn() throws Exception {
         try (LabServer server = new LabServer()) {
             for (int i = 0; i < ENGINES; i++) {
@@ -75,12 +87,16 @@ final class MemoryTest {
                 assertEquals(10_000_000, half.body().bytes().length);
             }
             // Then it ends, and writes its file on its own thread.
-            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-            while (!Files.exists(file()) && System.nanoTime() < deadline) {
-                Thread.sleep(1);
-            }
-            assertTrue(Files.exists(file()), "it kept nothing");
+            awaitFile();
         }
+    }
+
+    private void awaitFile() throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!Files.exists(file()) && System.nanoTime() < deadline) {
+            Thread.sleep(1);
+        }
+        assertTrue(Files.exists(file()), "it kept nothing");
     }
 
     private Path file() {
