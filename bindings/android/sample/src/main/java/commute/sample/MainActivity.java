@@ -8,6 +8,7 @@ import android.widget.EditText;
 import android.widget.LinearLayout;
 import android.widget.TextView;
 import commute.android.NetworkWatch;
+import commute.android.SaveInBackground;
 import commute.client.Commute;
 import commute.client.Settings;
 import java.io.File;
@@ -35,6 +36,7 @@ public final class MainActivity extends Activity {
             Commute.configure(new Settings.Builder().memory(memory).hintHttp3(URL).build());
             client = Commute.install(new OkHttpClient.Builder()).build();
             NetworkWatch.begin(this, client.connectionPool());
+            SaveInBackground.begin(this);
         }
         EditText url = new EditText(this);
         url.setText(URL);
