@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use client::{Engine, Identity, Network, NetworkId, Protocol, Switches, Trust};
+use client::{Arms, Engine, Identity, Network, NetworkId, NetworkKind, Protocol, Switches, Trust};
 use jni::errors::ThrowRuntimeExAndDefault;
 use jni::objects::{JByteArray, JClass, JLongArray, JObject, JObjectArray, JString};
 use jni::sys::{jboolean, jint, jlong};
@@ -124,7 +124,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_setSwitches<'a>(
     });
 }
 
-/// Tells which network is the default one; without an id there is none.
+/// Tells which network is the default one; without an id there is none. `kind` is the number of Java's constant.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
     mut env: EnvUnowned<'a>,
@@ -132,6 +132,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
     engine: jlong,
     id: JByteArray<'a>,
     metered: jboolean,
+    kind: jint,
 ) {
     run(&mut env, |env| {
         let Some(engine) = ENGINES.get(engine) else {
@@ -146,10 +147,33 @@ pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
             Failure(format!("a network's id has 16 bytes, not {}", id.len()))
         })?;
         let id = NetworkId(bytes);
-        let kind = client::NetworkKind::Other;
+        let kind = match kind {
+            1 => NetworkKind::Wifi,
+            2 => NetworkKind::Cellular,
+            3 => NetworkKind::Ethernet,
+            _ => NetworkKind::Other,
+        };
         engine.network(Some(Network { id, kind, metered }));
         Ok(())
     });
+}
+
+/// Returns what an engine's last requests took, as CSV with a header.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_metricsCsv<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    engine: jlong,
+    of_rollout: jboolean,
+) -> JString<'a> {
+    run(&mut env, |env| {
+        let arms = match of_rollout {
+            true => Arms::Rollout,
+            false => Arms::Protocols,
+        };
+        let csv = ENGINES.get(engine).map(|engine| engine.metrics().csv(arms));
+        Ok(env.new_string(csv.unwrap_or_default())?)
+    })
 }
 
 /// Writes what an engine has learnt, and waits for that.

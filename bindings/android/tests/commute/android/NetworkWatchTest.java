@@ -7,6 +7,7 @@ import android.net.LinkProperties;
 import android.net.Network;
 import android.net.NetworkCapabilities;
 import android.net.RouteInfo;
+import commute.client.NetworkKind;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayList;
@@ -25,8 +26,8 @@ final class NetworkWatchTest {
                 }
 
                 @Override
-                public void changed(String name, boolean metered) {
-                    told.add(name + (metered ? " metered" : ""));
+                public void changed(String name, boolean metered, NetworkKind kind) {
+                    told.add(kind + " " + name + (metered ? " metered" : ""));
                 }
 
                 @Override
@@ -39,7 +40,7 @@ final class NetworkWatchTest {
     @Test
     void aWifiIsKnownByItsGatewayAndNameServer() throws Exception {
         enter(1, wifi(), links("192.168.1.1", "192.168.1.53"));
-        assertTold("other 192.168.1.1 192.168.1.53");
+        assertTold("WIFI other 192.168.1.1 192.168.1.53");
     }
 
     /** A router's IPv6 name server comes after DHCP's. */
@@ -50,10 +51,10 @@ final class NetworkWatchTest {
         later.addRoute(route("::", "fe80::1"));
         later.addDnsServer(InetAddress.getByName("fd00::53"));
         watch.onLinkPropertiesChanged(new Network(1), later);
-        assertTold("other 192.168.1.1 192.168.1.53");
+        assertTold("WIFI other 192.168.1.1 192.168.1.53");
         // When the phone is back, all of it may be there at once.
         enter(2, wifi(), later);
-        assertTold("other 192.168.1.1 192.168.1.53", "left", "other 192.168.1.1 192.168.1.53");
+        assertTold("WIFI other 192.168.1.1 192.168.1.53", "left", "WIFI other 192.168.1.1 192.168.1.53");
     }
 
     @Test
@@ -63,7 +64,7 @@ final class NetworkWatchTest {
         enter(1, wifi(), none);
         assertTold();
         watch.onLinkPropertiesChanged(new Network(1), links("192.168.1.1", "192.168.1.53"));
-        assertTold("other 192.168.1.1 192.168.1.53");
+        assertTold("WIFI other 192.168.1.1 192.168.1.53");
     }
 
     @Test
@@ -74,7 +75,7 @@ final class NetworkWatchTest {
         metered.removeCapability(NetworkCapabilities.NET_CAPABILITY_NOT_METERED);
         watch.onCapabilitiesChanged(new Network(1), metered);
         watch.onCapabilitiesChanged(new Network(1), wifi());
-        String name = "other 192.168.1.1 192.168.1.53";
+        String name = "WIFI other 192.168.1.1 192.168.1.53";
         assertTold(name, name + " metered", name);
     }
 
@@ -86,7 +87,7 @@ final class NetworkWatchTest {
         enter(1, mobile, links("10.0.0.1", "10.0.0.2"));
         watch.onLost(new Network(1));
         enter(2, mobile, links("10.7.0.1", "10.7.0.2"));
-        assertTold("cellular 26201 metered", "lost", "cellular 26201 metered");
+        assertTold("CELLULAR cellular 26201 metered", "lost", "CELLULAR cellular 26201 metered");
     }
 
     @Test
@@ -94,7 +95,33 @@ final class NetworkWatchTest {
         NetworkCapabilities vpn = wifi();
         vpn.addTransportType(NetworkCapabilities.TRANSPORT_VPN);
         enter(1, vpn, new LinkProperties());
-        assertTold("vpn other");
+        assertTold("WIFI vpn other");
+    }
+
+    /** It keeps its name, and what was learnt there. */
+    @Test
+    void aVpnThatMovesToAnotherKindOfNetworkIsToldAgain() throws Exception {
+        NetworkCapabilities vpn = wifi();
+        vpn.addTransportType(NetworkCapabilities.TRANSPORT_VPN);
+        enter(1, vpn, new LinkProperties());
+        NetworkCapabilities moved = wifi();
+        moved.addTransportType(NetworkCapabilities.TRANSPORT_VPN);
+        moved.addTransportType(NetworkCapabilities.TRANSPORT_CELLULAR);
+        watch.onCapabilitiesChanged(new Network(1), moved);
+        assertTold("WIFI vpn other", "CELLULAR vpn other");
+    }
+
+    @Test
+    void aCableIsOneAndSomethingElseIsOther() throws Exception {
+        NetworkCapabilities cable = new NetworkCapabilities();
+        cable.addCapability(NetworkCapabilities.NET_CAPABILITY_NOT_METERED);
+        cable.addTransportType(NetworkCapabilities.TRANSPORT_ETHERNET);
+        enter(1, cable, links("192.168.1.1", "192.168.1.53"));
+        NetworkCapabilities bluetooth = new NetworkCapabilities();
+        bluetooth.addTransportType(NetworkCapabilities.TRANSPORT_BLUETOOTH);
+        enter(2, bluetooth, links("192.168.44.1", "192.168.44.1"));
+        assertTold(
+                "ETHERNET other 192.168.1.1 192.168.1.53", "left", "OTHER other 192.168.44.1 192.168.44.1 metered");
     }
 
     private void enter(int network, NetworkCapabilities capabilities, LinkProperties links) {

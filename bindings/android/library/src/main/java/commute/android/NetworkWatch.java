@@ -9,6 +9,7 @@ import android.net.NetworkCapabilities;
 import android.net.RouteInfo;
 import android.telephony.TelephonyManager;
 import commute.client.Commute;
+import commute.client.NetworkKind;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
@@ -28,12 +29,13 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
     // As it was told first, and what was told last.
     private String name;
     private boolean toldMetered;
+    private NetworkKind toldKind;
 
     /** Who is told. */
     interface Listener {
         void left();
 
-        void changed(String name, boolean metered);
+        void changed(String name, boolean metered, NetworkKind kind);
 
         void lost();
     }
@@ -95,15 +97,29 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
             return;
         }
         boolean metered = !capabilities.hasCapability(NetworkCapabilities.NET_CAPABILITY_NOT_METERED);
+        NetworkKind kind = kind();
         if (name == null) {
             name = name();
-        } else if (metered == toldMetered) {
+        } else if (metered == toldMetered && kind == toldKind) {
             return;
         }
         if (name != null) {
             toldMetered = metered;
-            listener.changed(name, metered);
+            toldKind = kind;
+            listener.changed(name, metered, kind);
         }
+    }
+
+    /** Returns what a network is, or, of a VPN, what is below it now. */
+    private NetworkKind kind() {
+        if (capabilities.hasTransport(NetworkCapabilities.TRANSPORT_CELLULAR)) {
+            return NetworkKind.CELLULAR;
+        }
+        if (capabilities.hasTransport(NetworkCapabilities.TRANSPORT_WIFI)) {
+            return NetworkKind.WIFI;
+        }
+        boolean isCable = capabilities.hasTransport(NetworkCapabilities.TRANSPORT_ETHERNET);
+        return isCable ? NetworkKind.ETHERNET : NetworkKind.OTHER;
     }
 
     /**
@@ -158,9 +174,9 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
         }
 
         @Override
-        public void changed(String name, boolean metered) {
+        public void changed(String name, boolean metered, NetworkKind kind) {
             // The engine keeps a salted digest of it.
-            Commute.networkChanged(name.getBytes(StandardCharsets.UTF_8), metered);
+            Commute.networkChanged(name.getBytes(StandardCharsets.UTF_8), metered, kind);
         }
 
         @Override

@@ -107,12 +107,30 @@ public final class Commute {
      * @param metered whether data costs money there: no connection is opened just to learn
      */
     public static void networkChanged(byte[] name, boolean metered) {
-        Engines.setNetwork(digest(name), metered);
+        networkChanged(name, metered, NetworkKind.OTHER);
+    }
+
+    /**
+     * Tells that the default network is this one.
+     *
+     * @param kind what it is, for {@link #metricsCsv}
+     * @see #networkChanged(byte[], boolean)
+     */
+    public static void networkChanged(byte[] name, boolean metered, NetworkKind kind) {
+        Engines.setNetwork(digest(name), metered, kind);
     }
 
     /** Tells that there is no network, until {@link #networkChanged}. Meanwhile requests go plainly. */
     public static void networkLost() {
-        Engines.setNetwork(null, false);
+        Engines.setNetwork(null, false, NetworkKind.OTHER);
+    }
+
+    /**
+     * Returns what the last requests of each engine took, at most 1,024, as CSV that {@code commute import} reads;
+     * empty if there was none. Requests that went plainly are not in it. It names neither servers nor networks.
+     */
+    public static String metricsCsv(MetricsArms arms) {
+        return Engines.metricsCsv(arms);
     }
 
     /**

@@ -26,12 +26,16 @@ final class Engine {
         Native.setSwitches(handle, generation, http3Percent, true);
     }
 
-    void setNetwork(byte[] id, boolean metered) {
-        Native.setNetwork(handle, id, metered);
+    void setNetwork(byte[] id, boolean metered, NetworkKind kind) {
+        Native.setNetwork(handle, id, metered, kind.ordinal());
     }
 
     void workedWithout() {
         Native.workedWithout(handle);
+    }
+
+    String metricsCsv(MetricsArms arms) {
+        return Native.metricsCsv(handle, arms == MetricsArms.ROLLOUT);
     }
 
     void save() {

@@ -20,6 +20,7 @@ final class Engines {
     private static byte[] network;
 
     private static boolean metered;
+    private static NetworkKind kind;
 
     private Engines() {}
 
@@ -35,13 +36,24 @@ final class Engines {
         }
     }
 
-    static synchronized void setNetwork(byte[] id, boolean isMetered) {
+    static synchronized void setNetwork(byte[] id, boolean isMetered, NetworkKind itsKind) {
         networkTold = true;
         network = id;
         metered = isMetered;
+        kind = itsKind;
         for (Engine engine : ENGINES.values()) {
-            engine.setNetwork(network, metered);
+            engine.setNetwork(network, metered, kind);
         }
+    }
+
+    static synchronized String metricsCsv(MetricsArms arms) {
+        StringBuilder all = new StringBuilder();
+        for (Engine engine : ENGINES.values()) {
+            String csv = engine.metricsCsv(arms);
+            int rows = csv.indexOf('\n') + 1;
+            all.append(csv, all.length() == 0 ? 0 : rows, csv.length());
+        }
+        return all.toString();
     }
 
     static void saveAll() {
@@ -81,7 +93,7 @@ final class Engines {
             engine.setSwitches(generation, http3Percent);
         }
         if (networkTold) {
-            engine.setNetwork(network, metered);
+            engine.setNetwork(network, metered, kind);
         }
         ENGINES.put(trust, engine);
         return engine;

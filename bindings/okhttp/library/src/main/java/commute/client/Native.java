@@ -29,10 +29,16 @@ final class Native {
 
     static native void setSwitches(long engine, int generation, int http3Percent, boolean explore);
 
-    /** Tells which network is the default one, by an id of 16 bytes; null if there is none. */
-    static native void setNetwork(long engine, byte[] id, boolean metered);
+    /**
+     * Tells which network is the default one, by an id of 16 bytes; null if there is none. {@code kind} is the
+     * ordinal of a {@link NetworkKind}.
+     */
+    static native void setNetwork(long engine, byte[] id, boolean metered, int kind);
 
     static native void workedWithout(long engine);
+
+    /** What the last requests took, as CSV with a header; empty if the engine has ended. */
+    static native String metricsCsv(long engine, boolean ofRollout);
 
     /** Writes what the engine has learnt, and waits for that. */
     static native void save(long engine);
