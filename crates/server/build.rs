@@ -10,9 +10,15 @@ const VERSION_VARIABLES: [(&str, &str); 3] = [
 ];
 
 fn main() {
-    let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    // The workspace's, or, where a registry's package is built, the one that was packed.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let locks = ["../../Cargo.lock", "Cargo.lock"].map(|name| root.join(name));
+    let lock = locks
+        .iter()
+        .find(|lock| lock.is_file())
+        .expect("a workspace and a package both have a lock file");
     println!("cargo::rerun-if-changed={}", lock.display());
-    let text = std::fs::read_to_string(&lock).expect("the workspace has a lock file");
+    let text = std::fs::read_to_string(lock).expect("the lock file is readable");
     for (name, variable) in VERSION_VARIABLES {
         let version = text
             .split("[[package]]")
