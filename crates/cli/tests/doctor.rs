@@ -88,7 +88,8 @@ fn detects_a_link_starved_of_cpu_time() {
     );
 }
 
-/// One thread per core with a higher priority than the link's, busy half of the time.
+/// One thread per core with a higher priority than the link's, busy half of the time; all at once, else the link
+/// would run on the core that is idle.
 struct Hogs {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -99,16 +100,20 @@ impl Hogs {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, ready) = mpsc::channel();
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let started = Instant::now();
         let threads = (0..cores)
-            .map(|_| {
+            .map(|core| {
                 let (stop, sender) = (Arc::clone(&stop), sender.clone());
                 std::thread::spawn(move || {
-                    let raised = raise_priority();
+                    let raised = stay_on(core) && raise_priority();
                     sender.send(raised).unwrap();
                     while raised && !stop.load(Ordering::Relaxed) {
-                        let started = Instant::now();
-                        while started.elapsed() < BURST {}
-                        std::thread::sleep(BURST);
+                        let bursts = started.elapsed().div_duration_f64(BURST);
+                        let rest = BURST.mul_f64(1.0 - bursts.fract());
+                        let is_busy = bursts % 2.0 < 1.0;
+                        let until = Instant::now() + rest;
+                        while is_busy && Instant::now() < until {}
+                        std::thread::sleep(until.saturating_duration_since(Instant::now()));
                     }
                 })
             })
@@ -125,6 +130,16 @@ impl Drop for Hogs {
         for thread in self.threads.drain(..) {
             thread.join().unwrap();
         }
+    }
+}
+
+fn stay_on(core: usize) -> bool {
+    // SAFETY: all zeros is the empty set, `core` is checked by `CPU_SET`, and `set` outlives the call, which changes
+    // only the calling thread.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) == 0
     }
 }
 
