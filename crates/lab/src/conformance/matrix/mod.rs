@@ -65,8 +65,13 @@ impl Matrix {
     }
 
     /// Adds what an earlier matrix has of drivers that were not tested now and, if `only` one case
-    /// was tested, of all other cases.
+    /// was tested, of all other cases. Drivers keep their order, so that only what changed differs.
     pub fn keep_untested(&mut self, earlier: Matrix, only: Option<&str>) {
+        let order: Vec<String> = earlier.stacks.iter().map(|s| s.driver.clone()).collect();
+        let place = |name: &str| {
+            let known = order.iter().position(|known| known == name);
+            known.unwrap_or(order.len())
+        };
         let mut kept = earlier;
         let tested = |name: &str| self.stacks.iter().any(|s| s.driver == name);
         let other_case = |case: &str| only.is_some_and(|only| only != case);
@@ -75,6 +80,8 @@ impl Matrix {
         kept.stacks.retain(|s| !tested(&s.driver));
         self.stacks.append(&mut kept.stacks);
         self.findings.append(&mut kept.findings);
+        self.stacks.sort_by_key(|s| place(&s.driver));
+        self.findings.sort_by_key(|f| place(&f.driver));
     }
 
     /// Reads the matrix in `dir`.
@@ -228,6 +235,17 @@ mod tests {
         findings
             .map(|f| format!("{} {:?}", key(f), f.outcome))
             .collect()
+    }
+
+    #[test]
+    fn drivers_keep_their_order() {
+        let pass = |driver| (driver, "reset", Verdict::Pass);
+        let mut now = matrix(&[pass("new"), pass("b")]);
+        now.keep_untested(matrix(&[pass("a"), pass("b"), pass("c")]), None);
+        let stacks: Vec<&str> = now.stacks.iter().map(|s| s.driver.as_str()).collect();
+        assert_eq!(stacks, ["a", "b", "c", "new"]);
+        let findings: Vec<&str> = now.findings.iter().map(|f| f.driver.as_str()).collect();
+        assert_eq!(findings, ["a", "b", "c", "new"]);
     }
 
     #[test]
