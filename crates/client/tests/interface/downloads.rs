@@ -1,12 +1,10 @@
 //! Files that are downloaded, interrupted and gone on with.
 
-mod common;
-
 use std::fs;
 use std::time::Duration;
 
+use crate::common::start;
 use client::{Error, Protocol};
-use common::start;
 use server::Config;
 
 const BYTES: usize = 8_000_000;
@@ -60,13 +58,13 @@ async fn a_file_that_changed_is_downloaded_from_its_beginning() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("file");
     let engine = server.trusting().build().unwrap();
-    let digest = common::url_digest(&url);
+    let digest = crate::common::url_digest(&url);
     for meta in [
         format!("{digest}\n{BYTES}\n\"other\"\n"),
         format!("{digest}\n{}\n\"{BYTES:x}\"\n", BYTES + 1),
         format!(
             "{}\n{BYTES}\n\"{BYTES:x}\"\n",
-            common::url_digest("another")
+            crate::common::url_digest("another")
         ),
         "no\nmeta".to_owned(),
     ] {

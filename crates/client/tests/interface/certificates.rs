@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::common::by_hand::{Listener, self_signed};
+use crate::common::start;
 use bytes::Bytes;
 use client::{CheckChain, Error, Fault, Identity, Policy, Protocol, Trust};
-use common::by_hand::{Listener, self_signed};
-use common::start;
 use http::Response;
 use http_body_util::Empty;
 use hyper::service::service_fn;

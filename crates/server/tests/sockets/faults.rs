@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::TestServer;
-use common::client::{self, PROTOCOLS, request};
+use crate::common::TestServer;
+use crate::common::client::{self, PROTOCOLS, request};
 use server::{Config, Fault};
 use tonic::Code;
 use wire::v1::bench_client::BenchClient;
@@ -18,7 +16,7 @@ const FAULTY: u32 = 1;
 const OTHER: u32 = 2;
 
 async fn start(fault: Fault) -> TestServer {
-    common::start(Config {
+    crate::common::start(Config {
         faults: [(FAULTY, fault)].into(),
         ..Config::default()
     })

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::by_hand::{Listener, self_signed};
+use crate::common::start;
 use client::{Error, Phase, Policy};
-use common::by_hand::{Listener, self_signed};
-use common::start;
 use server::{Config, Fault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

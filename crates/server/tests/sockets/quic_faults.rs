@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use common::TestServer;
-use common::client::{self, H3, request};
+use crate::common::TestServer;
+use crate::common::client::{self, H3, request};
 use record::server_log::RequestEvent;
 use server::{Config, Limits, QuicFault};
 
@@ -18,7 +16,7 @@ const BODY: &str = r#"{"start_ts":1}"#;
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 async fn start(fault: QuicFault) -> TestServer {
-    common::start(Config {
+    crate::common::start(Config {
         quic_fault: Some(fault),
         alt_svc: true,
         limits: Limits {

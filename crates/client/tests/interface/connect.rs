@@ -1,11 +1,9 @@
 //! Connections that are opened before there is a request.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::start;
 use client::{Error, Fault, Policy, Protocol};
-use common::start;
 use server::Config;
 use tokio::net::TcpListener;
 

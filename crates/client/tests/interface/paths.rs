@@ -1,12 +1,10 @@
 //! UDP that is blocked, dies, or forgets a port, with real packets.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
+use crate::common::{GoServer, Path, start};
 use bytes::Bytes;
 use client::{Error, Network, NetworkId, NetworkKind, Phase, Policy, Protocol, Switches};
-use common::{GoServer, Path, start};
 use http::Method;
 use server::Config;
 use tokio::net::UdpSocket;

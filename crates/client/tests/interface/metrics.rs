@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::{Path, start};
 use client::{Engine, Measured, Outcome, Policy, Protocol};
-use common::{Path, start};
 use http::header::RANGE;
 use server::{Config, Fault};
 
@@ -134,7 +132,7 @@ async fn a_download_counts_once_also_if_it_fails() {
     );
     std::fs::write(part, [0; 1_000]).unwrap();
     let nowhere = "https://localhost:1/bytes/4000000";
-    let digest = common::url_digest(nowhere);
+    let digest = crate::common::url_digest(nowhere);
     std::fs::write(meta, format!("{digest}\n4000000\n\"1\"\n")).unwrap();
     assert!(engine.get(nowhere).download(&to).await.is_err());
     let all = measured(&engine, 2).await;

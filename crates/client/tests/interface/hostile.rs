@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::by_hand::{Listener, self_signed};
 use client::{Engine, Error, Fault, Protocol};
-use common::by_hand::{Listener, self_signed};
 use http::Response;
 use http_body_util::Empty;
 use hyper::body::Bytes;

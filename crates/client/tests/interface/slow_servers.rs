@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::common::by_hand::{Listener, self_signed};
+use crate::common::start;
 use client::{Policy, Protocol};
-use common::by_hand::{Listener, self_signed};
-use common::start;
 use http::Response;
 use http_body_util::Empty;
 use hyper::body::Bytes;

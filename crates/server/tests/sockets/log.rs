@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::client::{self, PROTOCOLS, request};
+use crate::common::client::{self, PROTOCOLS, request};
 use record::Sender;
 use record::server_log::{ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use server::{Config, Limits};
@@ -116,7 +114,7 @@ fn log_format_is_stable() {
 
 #[tokio::test]
 async fn end_of_every_connection_is_logged_with_what_its_transport_tells() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     let mut open = Vec::new();
     for protocol in PROTOCOLS {
@@ -158,7 +156,7 @@ async fn end_of_every_connection_is_logged_with_what_its_transport_tells() {
 
 #[tokio::test]
 async fn missing_or_invalid_request_id_is_logged_as_none() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let mut http = client::connect("h2", server.address, &client::tls(&server))
         .await
         .unwrap();
@@ -185,7 +183,7 @@ async fn missing_or_invalid_request_id_is_logged_as_none() {
 async fn shutdown_finishes_and_logs_requests_in_flight() {
     // More than any window, so that the server cannot finish before its client reads.
     const BYTES: u64 = 8 << 20;
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     let path = format!("/bytes/{BYTES}");
     let mut responses = Vec::new();
@@ -219,7 +217,7 @@ async fn shutdown_aborts_and_logs_requests_after_drain_time() {
         drain_time: Duration::from_millis(200),
         ..Limits::default()
     };
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         limits,
         ..Config::default()
     })
@@ -250,7 +248,7 @@ async fn shutdown_does_not_wait_for_handshakes() {
         drain_time: Duration::from_secs(3600),
         ..Limits::default()
     };
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         limits,
         ..Config::default()
     })

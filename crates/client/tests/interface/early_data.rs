@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::common::by_hand::self_signed;
+use crate::common::{TestServer, start};
 use bytes::Bytes;
 use client::{Engine, Policy, Protocol, Report};
-use common::by_hand::self_signed;
-use common::{TestServer, start};
 use http::{Method, Response, StatusCode};
 use server::Config;
 
@@ -197,7 +195,7 @@ async fn too_early_is_asked_once_more_and_no_more() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handshake_that_is_never_done_loses_its_request_to_tcp() {
     let server = start(early()).await;
-    let path = common::Path::to(server.address).await;
+    let path = crate::common::Path::to(server.address).await;
     let health = server.url("/health");
     let engine = server.trusting().hint_h3_on(&health, path.port);
     let engine = engine.early_data(true).build().unwrap();

@@ -1,12 +1,10 @@
 //! Requests over every protocol, against the server on loopback.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::start;
 use bytes::Bytes;
 use client::{Error, Fault, Phase, Policy, Protocol, Transport, Why};
-use common::start;
 use http::Method;
 use server::Config;
 use sha2::{Digest, Sha256};

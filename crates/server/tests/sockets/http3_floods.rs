@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::client::{self, request};
-use common::{TestServer, polite_client_is_answered};
+use crate::common::client::{self, request};
+use crate::common::{TestServer, polite_client_is_answered};
 use quinn::{Connection, ConnectionError, VarInt};
 use server::Config;
 use tokio::time::timeout;
@@ -50,7 +48,7 @@ async fn open(quic: &Connection, bidirectional: bool) -> quinn::SendStream {
 async fn long_frames_are_refused_by_their_headers() {
     // What arrives after the header: nothing, or 64 MiB in pieces that are sent as credit allows.
     for pieces in [0, 64] {
-        let server = common::start(Config::default()).await;
+        let server = crate::common::start(Config::default()).await;
         for (what, bidirectional, prefix) in LONG_FRAMES {
             let quic = connect(&server).await;
             let mut stream = open(&quic, bidirectional).await;
@@ -73,7 +71,7 @@ async fn long_frames_are_refused_by_their_headers() {
 
 #[tokio::test]
 async fn head_of_30_kb_is_refused_alone() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     let mut http = client::connect("h3", server.address, &tls).await.unwrap();
     let mut long = request("GET", "/health", 1, "");
@@ -88,7 +86,7 @@ async fn head_of_30_kb_is_refused_alone() {
 
 #[tokio::test]
 async fn requests_that_are_reset_at_once_do_no_harm() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let quic = connect(&server).await;
     for _ in 0..3_400 {
         let (mut send, mut recv) = quic.open_bi().await.unwrap();
@@ -107,7 +105,7 @@ async fn requests_that_are_reset_at_once_do_no_harm() {
 
 #[tokio::test]
 async fn unknown_unidirectional_streams_are_ignored() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let mut http = client::connect("h3", server.address, &client::tls(&server))
         .await
         .unwrap();

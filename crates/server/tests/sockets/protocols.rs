@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::num::NonZeroU16;
 
+use crate::common::client::{self, PROTOCOLS, request};
 use bytes::Bytes;
-use common::client::{self, PROTOCOLS, request};
 use futures_util::StreamExt;
 use http::StatusCode;
 use record::server_log::{RequestEvent, Transport};
@@ -20,7 +18,7 @@ const IMAGE: u64 = 163_763;
 
 #[tokio::test]
 async fn http_routes_answer_the_same_over_every_protocol() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     let mut image = vec![0; IMAGE as usize];
     wire::fill(0, &mut image);
@@ -112,7 +110,7 @@ async fn http_routes_answer_the_same_over_every_protocol() {
 
 #[tokio::test]
 async fn grpc_content_is_logged_without_framing() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let channel = client::grpc(server.address, &client::tls(&server))
         .await
         .unwrap();
@@ -211,7 +209,7 @@ async fn grpc_content_is_logged_without_framing() {
 #[tokio::test]
 async fn alt_svc_is_sent_over_tcp_only() {
     for elsewhere in [None, NonZeroU16::new(9)] {
-        let server = common::start(Config {
+        let server = crate::common::start(Config {
             alt_svc: true,
             alt_svc_port: elsewhere,
             ..Config::default()

@@ -1,12 +1,10 @@
 //! Calls of tonic's client over HTTP/2 and HTTP/3, against the gRPC server on loopback.
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::{TestServer, start};
 use bytes::Bytes;
 use client::{Builder, Engine, GrpcChannel, Policy, Protocol, Report};
-use common::{TestServer, start};
 use futures_util::{Stream, StreamExt, stream};
 use server::{Config, Fault};
 use tokio::sync::mpsc::Sender;

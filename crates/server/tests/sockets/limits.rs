@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::time::Duration;
 
+use crate::common::client::{self, PROTOCOLS, request};
 use bytes::Bytes;
-use common::client::{self, PROTOCOLS, request};
 use http::StatusCode;
 use server::{Config, Limits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -25,7 +23,7 @@ async fn messages_bodies_and_files_are_limited() {
         file_bytes: 5000,
         ..Limits::default()
     };
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         limits,
         ..Config::default()
     })
@@ -75,7 +73,7 @@ async fn messages_bodies_and_files_are_limited() {
 
 #[tokio::test]
 async fn request_head_is_limited() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     let limit = Limits::default().header_bytes as usize;
     for protocol in PROTOCOLS {
@@ -102,7 +100,7 @@ async fn slow_clients_are_cut_off_and_others_served() {
         header_time: SHORT,
         ..Limits::default()
     };
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         limits,
         ..Config::default()
     })
@@ -150,7 +148,7 @@ async fn idle_connection_is_closed() {
         idle_time: SHORT,
         ..Limits::default()
     };
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         limits,
         ..Config::default()
     })
@@ -178,7 +176,7 @@ async fn connections_are_limited_and_closed_ones_replaced() {
         connections: 4,
         ..Limits::default()
     };
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         limits,
         ..Config::default()
     })
@@ -206,7 +204,7 @@ async fn too_many_unfinished_handshakes_cause_a_retry() {
         drain_time: Duration::from_millis(100),
         ..Limits::default()
     };
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         limits,
         ..Config::default()
     })

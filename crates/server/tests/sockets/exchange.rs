@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
+use crate::common::client::{self, PROTOCOLS, request};
+use crate::common::{TestServer, start};
 use bytes::Bytes;
-use common::client::{self, PROTOCOLS, request};
-use common::{TestServer, start};
 use http::uri::PathAndQuery;
 use http::{Request, StatusCode};
 use server::{Config, Limits};

@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{TestServer, client, polite_client_is_answered};
+use crate::common::{TestServer, client, polite_client_is_answered};
 use http::HeaderValue;
 use server::Config;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -154,7 +152,7 @@ fn floods() -> Vec<Flood> {
 
 #[tokio::test]
 async fn floods_end_the_connection_or_are_tolerated() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     for flood in floods() {
         let last = match flood.outcome {
             Outcome::GoAway(_) => None,
@@ -174,7 +172,7 @@ async fn floods_end_the_connection_or_are_tolerated() {
 /// each: 60 MB of headers per request.
 #[tokio::test]
 async fn hpack_bomb_is_refused() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let fill = [GET_HEALTH, b"\x40", &string(b"x"), &string(&[b'a'; 4000])].concat();
     let flood = Flood {
         name: "hpack bomb",
@@ -202,7 +200,7 @@ async fn hpack_bomb_is_refused() {
 /// gRPC messages whose five-byte prefix lies, and the gRPC status of the answer.
 #[tokio::test]
 async fn grpc_messages_with_false_prefixes_are_refused() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let cases: [(&str, &[u8], &str); 5] = [
         ("length of 4 GiB", b"\0\xff\xff\xff\xff", "11"),
         ("shorter than declared", b"\0\0\0\0\x05\x08", "13"),

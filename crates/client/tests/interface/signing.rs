@@ -2,15 +2,13 @@
 #![cfg(feature = "sign")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::{Path, TestServer, start};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use client::{Error, Key, Policy, Protocol};
-use common::{Path, TestServer, start};
 use http::Method;
 use server::{AuthScheme, Config};
 

@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::by_hand::{Listener, self_signed};
 use bytes::Bytes;
 use client::Policy;
-use common::by_hand::{Listener, self_signed};
 use http::{Method, Response, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -2,18 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::client::{self, PROTOCOLS, request};
+use crate::common::client::{self, PROTOCOLS, request};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use server::Config;
 
 #[tokio::test]
 async fn client_certificate_is_accepted_and_its_name_logged() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::mutual_tls(&server);
     for protocol in PROTOCOLS {
         let mut http = client::connect(protocol, server.mtls_address, &tls)
@@ -36,7 +34,7 @@ async fn client_certificate_is_accepted_and_its_name_logged() {
 
 #[tokio::test]
 async fn missing_and_foreign_certificates_are_rejected() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
     params
@@ -67,7 +65,7 @@ async fn missing_and_foreign_certificates_are_rejected() {
 
 #[tokio::test]
 async fn port_without_mtls_requests_no_certificate() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let resolver = Arc::new(PanicOnRequest);
     let tls = client::builder(&server).with_client_cert_resolver(resolver);
     for protocol in PROTOCOLS {

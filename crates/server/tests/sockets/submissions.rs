@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
+use crate::common::client::{self, request};
+use crate::common::signing::{self, Grpc, chunk, diag, requests, sign_http, typed};
+use crate::common::start;
 use bytes::Bytes;
-use common::client::{self, request};
-use common::signing::{self, Grpc, chunk, diag, requests, sign_http, typed};
-use common::start;
 use http::HeaderMap;
 use server::{AuthScheme, Config, Limits};
 use tonic::Code;

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-mod common;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use crate::common::start;
 use client::{Engine, Protocol};
-use common::start;
 use server::Config;
 
 const MIB: usize = 1 << 20;

@@ -2,17 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
+use crate::common::client::{self, Http, request};
+use crate::common::{Log, TestServer};
 use bytes::Bytes;
-use common::client::{self, Http, request};
-use common::{Log, TestServer};
 use rustls::ClientConfig;
 use server::{Chain, Config, KeyKind, Server};
 
 #[tokio::test]
 async fn second_connection_resumes_over_either_transport() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     for protocol in client::PROTOCOLS {
         // An empty ticket cache for each protocol.
@@ -69,7 +67,7 @@ async fn nothing_resumes_when_resumption_is_off() {
         early_data: true,
         ..Config::default()
     };
-    let server = common::start(config).await;
+    let server = crate::common::start(config).await;
     let tls = early(client::tls(&server));
     for protocol in client::PROTOCOLS {
         for id in 1..=2 {
@@ -97,7 +95,7 @@ async fn nothing_resumes_when_resumption_is_off() {
 
 #[tokio::test]
 async fn early_data_is_accepted_and_logged() {
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         early_data: true,
         ..Config::default()
     })
@@ -131,7 +129,7 @@ async fn early_data_is_accepted_and_logged() {
 
 #[tokio::test]
 async fn session_resumes_without_early_data_when_it_is_off() {
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         early_data: false,
         ..Config::default()
     })
@@ -160,12 +158,12 @@ async fn session_resumes_without_early_data_when_it_is_off() {
 
 #[tokio::test]
 async fn tickets_of_one_server_are_rejected_by_another() {
-    let first = common::start(Config {
+    let first = crate::common::start(Config {
         early_data: true,
         ..Config::default()
     })
     .await;
-    let second = common::start(Config {
+    let second = crate::common::start(Config {
         early_data: true,
         ..Config::default()
     })
@@ -194,7 +192,7 @@ async fn tickets_of_one_server_are_rejected_by_another() {
 
 #[tokio::test]
 async fn hello_retry_is_logged() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     for protocol in client::PROTOCOLS {
         let mut provider = rustls::crypto::ring::default_provider();
         // First a group that the server does not support, with a key share, then supported ones.
@@ -220,7 +218,7 @@ async fn hello_retry_is_logged() {
 
 #[tokio::test]
 async fn tls_1_2_works_and_is_logged() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     let mut old = client::versions(&server, &[&rustls::version::TLS12]).with_no_client_auth();
     old.resumption = tls.resumption;
@@ -247,7 +245,7 @@ async fn tls_1_2_works_and_is_logged() {
 
 #[tokio::test]
 async fn rsa_keys_work_over_every_protocol_and_port() {
-    let server = common::start(Config {
+    let server = crate::common::start(Config {
         key: KeyKind::Rsa2048,
         ..Config::default()
     })
@@ -282,8 +280,8 @@ async fn chain_has_its_length_with_every_key_and_is_accepted() {
                 chain,
                 ..Config::default()
             };
-            let server = common::start(config).await;
-            common::polite_client_is_answered(&server).await;
+            let server = crate::common::start(config).await;
+            crate::common::polite_client_is_answered(&server).await;
             let log = server.stop().await;
             // Resumed sessions send no chain.
             for connection in log.connections().iter().filter(|c| !c.resumed) {
@@ -297,7 +295,7 @@ async fn chain_has_its_length_with_every_key_and_is_accepted() {
 
 #[tokio::test]
 async fn start_on_a_taken_port_leaves_the_credentials_alone() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let before = std::fs::read(server.file("ca.pem")).unwrap();
     let second = Server::bind(Config {
         listen: vec![server.address],
@@ -307,7 +305,7 @@ async fn start_on_a_taken_port_leaves_the_credentials_alone() {
     let error = second.await.err().unwrap();
     assert!(matches!(error, server::ServerError::Bind { .. }), "{error}");
     assert_eq!(std::fs::read(server.file("ca.pem")).unwrap(), before);
-    common::polite_client_is_answered(&server).await;
+    crate::common::polite_client_is_answered(&server).await;
     server.stop().await;
 }
 

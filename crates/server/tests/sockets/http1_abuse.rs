@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
-use common::{client, polite_client_is_answered};
+use crate::common::{client, polite_client_is_answered};
 use server::Config;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -99,7 +97,7 @@ fn cases() -> Vec<(&'static str, String, &'static [&'static str])> {
 
 #[tokio::test]
 async fn ambiguous_and_long_requests_get_one_answer() {
-    let server = common::start(Config::default()).await;
+    let server = crate::common::start(Config::default()).await;
     let tls = client::tls(&server);
     for (what, request, expected) in cases() {
         let stream = client::tls_stream("http/1.1", server.address, &tls);

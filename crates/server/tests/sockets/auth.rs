@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
-use bytes::Bytes;
-use common::client::{self, PROTOCOLS, request};
-use common::signing::{
+use crate::common::client::{self, PROTOCOLS, request};
+use crate::common::signing::{
     self, Grpc, chunk, diag, now_s, requests, sign_http, sign_http_at, signed_chunks,
 };
-use common::{TestServer, start};
+use crate::common::{TestServer, start};
+use bytes::Bytes;
 use http::{HeaderMap, Request};
 use prost::Message as _;
 use server::{AuthScheme, Config, Limits};
@@ -125,7 +123,7 @@ async fn without_proof_only_health_is_answered() {
                 assert!(answer.body().ends_with(b"\n") && answer.body().len() > 20);
             }
         }
-        common::polite_client_is_answered(&server).await;
+        crate::common::polite_client_is_answered(&server).await;
         let mut grpc = Grpc::connect(&server).await;
         let refused = grpc.unary(ECHO, vec![8, 5], HeaderMap::new()).await;
         assert_eq!(refused.unwrap_err().code(), Code::Unauthenticated);

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-mod common;
-
+use crate::common::client::{self, PROTOCOLS, request};
+use crate::common::signing::Grpc;
+use crate::common::start;
 use bytes::Bytes;
-use common::client::{self, PROTOCOLS, request};
-use common::signing::Grpc;
-use common::start;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use server::{Answers, Config};

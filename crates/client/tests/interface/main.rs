@@ -1,0 +1,21 @@
+//! All tests of the interface but those that need a process, or cores, to themselves: one program, since it is
+//! linking that takes long.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod certificates;
+mod connect;
+mod downloads;
+mod early_data;
+mod goaway;
+mod grpc;
+mod hostile;
+mod limits;
+mod metrics;
+mod paths;
+mod ranges;
+mod remembering;
+mod requests;
+mod signing;
+mod slow_servers;
