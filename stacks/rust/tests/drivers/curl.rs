@@ -2,13 +2,9 @@
 //!
 //! They are skipped unless `stacks/curl/install` has been run.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::proxy::{self, Failure};
-use common::test_server::{ServerLog, TestServer};
-use common::{Driver, call, concurrent, deadline, sequential};
+use crate::common::proxy::{self, Failure};
+use crate::common::test_server::{ServerLog, TestServer};
+use crate::common::{Driver, call, concurrent, deadline, sequential};
 use driver::manifest::Manifest;
 use driver::protocol::{Action, ErrorKind, Protocol, Reconnect, Row, Setup, Start, Step};
 use driver::{RunAnswer, SetupAnswer};
@@ -289,7 +285,7 @@ fn unsupported_requests_and_failed_calls() {
     let command: Vec<_> = command.iter().map(String::as_str).collect();
     let server = TestServer::start();
     for protocol in PROTOCOLS {
-        common::check_unknown_words(&command, &server.setup(Protocol::H1).ca_file, protocol);
+        crate::common::check_unknown_words(&command, &server.setup(Protocol::H1).ca_file, protocol);
     }
     let mut driver = Driver::start(&command);
     let hello = driver.host.hello(deadline()).unwrap();

@@ -1,13 +1,9 @@
 //! Each lie of the hostile driver is caught by the host, or refuted by the server's log.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::test_server::TestServer;
-use common::{Driver, call, deadline, sequential};
+use crate::common::test_server::TestServer;
+use crate::common::{Driver, call, deadline, sequential};
 use driver::protocol::{Protocol, Row};
 use driver::{DriverError, RunAnswer};
 

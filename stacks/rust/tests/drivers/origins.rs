@@ -1,11 +1,7 @@
 //! Calls to several origins.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::test_server::{PROTOCOLS, TestServer};
-use common::{RawDriver, call, rust_driver, sequential};
+use crate::common::test_server::{PROTOCOLS, TestServer};
+use crate::common::{RawDriver, call, rust_driver, sequential};
 use driver::protocol::{Action, Protocol, Reconnect, Setup, Step};
 
 /// Two origins, which are two names of one server: `url` and `files`.

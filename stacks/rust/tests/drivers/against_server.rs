@@ -1,11 +1,7 @@
 //! Every stack against the real server: rows agree with the server's log.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::test_server::{PROTOCOLS, TestServer, hello};
-use common::{call, concurrent, sequential};
+use crate::common::test_server::{PROTOCOLS, TestServer, hello};
+use crate::common::{call, concurrent, sequential};
 use driver::protocol::{Action, Capability, Protocol, Reconnect, Setup};
 
 /// The file of the game-api study.

@@ -1,13 +1,9 @@
 //! What a driver cannot do is `unsupported`; a call that fails is a row.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::net::TcpListener;
 
-use common::test_server::{PROTOCOLS, driver_for};
-use common::{Driver, call, deadline, rust_driver, sequential, setup};
+use crate::common::test_server::{PROTOCOLS, driver_for};
+use crate::common::{Driver, call, deadline, rust_driver, sequential, setup};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Reconnect, Setup, Start, Step};
 use driver::{DriverError, RunAnswer, SetupAnswer};
 
@@ -25,7 +21,7 @@ fn set_up_driver(change: impl FnOnce(Setup) -> Setup) -> Driver {
     let ca = authority();
     let mut driver = Driver::start(&rust_driver("hyper"));
     driver.host.hello(deadline()).unwrap();
-    let closed_port = common::setup(
+    let closed_port = crate::common::setup(
         "https://127.0.0.1:1",
         ca.path().to_str().unwrap(),
         Protocol::H2,
@@ -90,7 +86,7 @@ fn unknown_words_of_every_message() {
     let ca = authority();
     let ca_file = ca.path().to_str().unwrap();
     for protocol in PROTOCOLS {
-        common::check_unknown_words(&driver_for(protocol), ca_file, protocol);
+        crate::common::check_unknown_words(&driver_for(protocol), ca_file, protocol);
     }
 }
 

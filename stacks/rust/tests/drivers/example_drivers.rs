@@ -1,11 +1,7 @@
 //! The driver in docs/driver-protocol.md and the one in stacks/example, against the real server.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::test_server::TestServer;
-use common::{Driver, call, deadline, in_checkout, sequential};
+use crate::common::test_server::TestServer;
+use crate::common::{Driver, call, deadline, in_checkout, sequential};
 use driver::protocol::{Action, Protocol, Reconnect};
 use driver::{RunAnswer, SetupAnswer};
 

@@ -1,14 +1,10 @@
 //! Connections that break or stall during a call.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::net::SocketAddr;
 
-use common::proxy::{self, Failure};
-use common::test_server::TestServer;
-use common::{call, sequential};
+use crate::common::proxy::{self, Failure};
+use crate::common::test_server::TestServer;
+use crate::common::{call, sequential};
 use driver::protocol::{Action, ErrorKind, Protocol, Reconnect, Row, Setup};
 
 const OVER_TCP: [Protocol; 3] = [Protocol::H1, Protocol::H2, Protocol::Grpc];

@@ -1,14 +1,10 @@
 //! A server that issues tickets and does not accept them, so that it rejects early data.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::{Driver, TIMEOUT_NS, concurrent, deadline, rust_driver, sequential};
 use bytes::Bytes;
-use common::{Driver, TIMEOUT_NS, concurrent, deadline, rust_driver, sequential};
 use driver::RunAnswer;
 use driver::protocol::{Action, Protocol, Reconnect, Row, Step};
 use rustls::pki_types::PrivateKeyDer;
@@ -103,7 +99,7 @@ async fn serve(incoming: quinn::Incoming, served: Arc<AtomicUsize>) {
 fn run(server: &Server, steps: &[Step]) -> Vec<Row> {
     let mut driver = Driver::start(&rust_driver("quinn"));
     driver.host.hello(deadline()).unwrap();
-    let setup = common::setup(
+    let setup = crate::common::setup(
         &server.url,
         server.ca.path().to_str().unwrap(),
         Protocol::H3,

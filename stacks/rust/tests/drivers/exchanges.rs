@@ -1,11 +1,7 @@
 //! Exchanges in every codec, against the real server.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::test_server::{PROTOCOLS, TestServer, driver_for, hello};
-use common::{Driver, deadline, sequential, values};
+use crate::common::test_server::{PROTOCOLS, TestServer, driver_for, hello};
+use crate::common::{Driver, deadline, sequential, values};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use wire::Name;

@@ -1,11 +1,7 @@
 //! Tokens, signatures, plaintext, submissions and time limits of steps, against the real server.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
-use common::test_server::{PROTOCOLS, TestServer, driver_for, hello};
-use common::{Driver, call, deadline, sequential, values};
+use crate::common::test_server::{PROTOCOLS, TestServer, driver_for, hello};
+use crate::common::{Driver, call, deadline, sequential, values};
 use driver::protocol::{Action, Auth, Capability, ErrorKind, Protocol, Setup, Step, Until};
 use driver::{RunAnswer, SetupAnswer};
 use server::AuthScheme;

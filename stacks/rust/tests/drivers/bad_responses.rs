@@ -1,13 +1,9 @@
 //! Error responses, and responses that violate the protocol.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-mod common;
-
 use std::sync::Arc;
 
-use common::test_server::{PROTOCOLS, TestServer, driver_for};
-use common::{Driver, call, deadline, sequential, setup};
+use crate::common::test_server::{PROTOCOLS, TestServer, driver_for};
+use crate::common::{Driver, call, deadline, sequential, setup};
 use driver::RunAnswer;
 use driver::protocol::{Action, ErrorKind, Protocol};
 use rustls::pki_types::PrivateKeyDer;
