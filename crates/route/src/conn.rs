@@ -129,8 +129,10 @@ pub(crate) struct Lookup {
 pub(crate) enum Purpose {
     /// Requests that wait, the first of them with this policy.
     Calls(Policy),
-    /// A second connection over this transport, for which no request waits.
-    Second(Transport),
+    /// A connection over this transport beside one that fell silent, for the requests there and for those that come.
+    Rescue(Transport),
+    /// A second connection over this transport, to learn how fast it is.
+    Learning(Transport),
 }
 
 /// A race of an origin.
@@ -164,7 +166,7 @@ impl Site {
             Purpose::Calls(of) => {
                 *of == policy || *of == Policy::Adaptive && policy == Policy::Race
             }
-            Purpose::Second(_) => false,
+            Purpose::Rescue(_) | Purpose::Learning(_) => false,
         };
         let lookup = self.lookup.as_ref();
         let looks = lookup.is_some_and(|lookup| lookup.purposes.iter().any(serves));
@@ -179,8 +181,10 @@ impl SiteRace {
             Policy::H3 => self.race.tries(Transport::Quic),
             Policy::H2 => open && self.race.tries(Transport::Tcp),
             Policy::Adaptive | Policy::Race => {
-                // One lane that is left of a pinned race would do, but TCP must be beside QUIC.
-                open && self.race.mode != Mode::Only(Transport::Quic)
+                // One lane that is left of a pinned race would do, but TCP must be beside QUIC. Nor is there a
+                // reason to wait for TCP alone where it opens only to learn.
+                let learns = matches!(self.purpose, Purpose::Learning(_));
+                open && !learns && self.race.mode != Mode::Only(Transport::Quic)
             }
         }
     }

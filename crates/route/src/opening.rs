@@ -100,7 +100,7 @@ impl Router {
         };
         for purpose in lookup.purposes {
             let mode = match purpose {
-                Purpose::Second(over) => Mode::Only(over),
+                Purpose::Rescue(over) | Purpose::Learning(over) => Mode::Only(over),
                 Purpose::Calls(policy) => self.mode(origin, network, policy, offer.is_some()),
             };
             let race = Race::new(now, mode, &addresses, port_of);
@@ -396,16 +396,16 @@ impl Router {
             return;
         };
         if row.done >= LEARN_AFTER && !std::mem::replace(&mut row.opened_to_learn, true) {
-            self.look_up(origin, Purpose::Second(missing));
+            self.look_up(origin, Purpose::Learning(missing));
         }
     }
 
     /// Opens a connection over this transport, unless one is on its way.
-    pub(crate) fn open_second(&mut self, origin: &Origin, over: Transport) {
+    pub(crate) fn open_rescue(&mut self, origin: &Origin, over: Transport) {
         let tries = |race: &SiteRace| race.race.tries(over);
         let site = self.site(origin);
         if site.lookup.is_none() && !site.races.iter().any(tries) {
-            self.look_up(origin, Purpose::Second(over));
+            self.look_up(origin, Purpose::Rescue(over));
         }
     }
 

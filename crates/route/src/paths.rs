@@ -85,7 +85,7 @@ impl Router {
         {
             self.hedge_silent(&origin);
         } else if let Some(way) = ways.next() {
-            self.open_second(&origin, way);
+            self.open_rescue(&origin, way);
         }
     }
 

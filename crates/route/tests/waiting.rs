@@ -193,3 +193,16 @@ fn a_post_waits_for_tcp_where_http_3_is_on_probation_and_takes_it_where_tcp_is_g
     world.rest(Duration::from_secs(20));
     assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Quic));
 }
+
+#[test]
+fn a_request_does_not_wait_for_a_connection_that_opens_only_to_learn() {
+    let mut world = world(Way::Free, Way::Free);
+    world.hint();
+    for _ in 0..3 {
+        assert_eq!(world.ask_and_wait(ask()).1, End::Done(Transport::Quic));
+    }
+    // TCP opens, and what was open closes, e.g. because the app was away.
+    world.rest(Duration::from_millis(10));
+    world.close_first();
+    assert_eq!(world.ask_and_wait(ask()).1, End::Done(Transport::Quic));
+}
