@@ -215,15 +215,13 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
     distinct.into_iter().collect()
 }
 
-/// Keeps one of the caveats that differ in their figures only, as those of different networks do: they are
-/// alike up to their first colon.
+/// Keeps one of the caveats that differ in their figures only, e.g. those of different networks.
 fn one_of_each_kind(caveats: Vec<String>) -> Vec<String> {
     let mut kinds: Vec<(String, usize)> = Vec::new();
-    let kind = |caveat: &str| caveat.split(':').next().unwrap_or_default().to_owned();
     for caveat in caveats {
         match kinds
             .iter_mut()
-            .find(|(kept, _)| kind(kept) == kind(&caveat))
+            .find(|(kept, _)| without_figures(kept) == without_figures(&caveat))
         {
             Some((_, more)) => *more += 1,
             None => kinds.push((caveat, 0)),
@@ -234,6 +232,17 @@ fn one_of_each_kind(caveats: Vec<String>) -> Vec<String> {
         more => format!("{caveat} (and {more} more like this)"),
     };
     kinds.into_iter().map(words).collect()
+}
+
+/// Leaves out numbers, and the unit after each.
+fn without_figures(text: &str) -> Vec<&str> {
+    let is_figure = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let words: Vec<&str> = text.split(' ').collect();
+    let after_figure = |at: usize| at > 0 && is_figure(words[at - 1]);
+    let kept = words.iter().enumerate();
+    kept.filter(|(at, word)| !is_figure(word) && !after_figure(*at))
+        .map(|(_, word)| *word)
+        .collect()
 }
 
 /// Returns the day in UTC of a time since the Unix epoch.
@@ -271,10 +280,10 @@ mod tests {
 
     #[test]
     fn caveats_that_differ_in_figures_only_are_told_once() {
-        let caveats = ["waits: 1 ms", "waits: 2 ms", "plaintext"].map(str::to_owned);
+        let caveats = ["b waits 1 ms; a 9 µs", "b waits 2 ms; a 1 ms", "plaintext"];
         assert_eq!(
-            one_of_each_kind(caveats.to_vec()),
-            ["waits: 1 ms (and 1 more like this)", "plaintext"]
+            one_of_each_kind(caveats.map(str::to_owned).to_vec()),
+            ["b waits 1 ms; a 9 µs (and 1 more like this)", "plaintext"]
         );
     }
 
