@@ -23,6 +23,8 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 OPTIONS = --jobs $(JOBS) $(if $(QUICK),--quick) $(if $(SEED),--seed $(SEED))
 OKHTTP = stacks/jvm/build/installed
 CRONET = stacks/cronet/build/libshim.so
+# What tests start and load. Built for all packages at once: features, and so what is shared, depend on which are.
+BUILD = $(CARGO) build --workspace --lib --bins --examples
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
 .PHONY: run test apps codecs conformance okhttp android generated findings lint deny advisories fuzz bench size doctor stacks build clean
@@ -43,7 +45,7 @@ test: stacks
 	@stacks/go/install || echo "stacks/go: not installed (see above); the test of its server will skip"
 	@stacks/envoy/install || echo "stacks/envoy: not installed (see above); its test will skip"
 	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
-	$(CARGO) build --workspace --bins --examples
+	$(BUILD)
 	$(CARGO) test --workspace
 	$(CARGO) test --package commute-client --features https-records --lib --test https_records
 
@@ -58,10 +60,9 @@ apps:
 	@timeout 60 stacks/cronet/install || echo "stacks/cronet: not installed (see above)"
 
 # Checks that every language's codecs decode what every other's encode, to the same value. Before
-# that, runs the unit tests of the code in Go and Python. Examples are built as for the tests: without
-# them other features would be on, and much would be built again.
+# that, runs the unit tests of the code in Go and Python.
 codecs:
-	$(CARGO) build --workspace --bins --examples
+	$(BUILD)
 	$(TARGET)/debug/commute stacks install $(CODECS) $(SYSTEM)
 	cd stacks/go && go test ./...
 	$(PYTHON_TESTS) stacks/python/tests
@@ -70,8 +71,7 @@ codecs:
 
 # Runs the conformance suite on drivers and compares the results with docs/stacks-matrix.
 conformance:
-	$(CARGO) build --workspace --bins --examples
-	$(CARGO) build --package commute-client-jvm
+	$(BUILD)
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
 
