@@ -167,9 +167,10 @@ impl Traffic {
         hit: &RequestEvent,
         connection: &ConnectionEvent,
     ) -> Result<(), String> {
-        let packets = self.received.get(&Socket::of(connection));
-        let packets = packets.map_or(&[][..], Vec::as_slice);
-        let received = delivered_bytes(packets, hit.start_ns, row.end_ns);
+        let received: u64 = self
+            .received_on(Socket::of(connection))
+            .map(|packets| delivered_bytes(packets, hit.start_ns, row.end_ns))
+            .sum();
         if received < row.response_bytes {
             return Err(format!(
                 "call {}: by the driver's end, the link had delivered {received} B of its response \
@@ -178,6 +179,18 @@ impl Traffic {
             ));
         }
         Ok(())
+    }
+
+    /// What a connection received: on the socket that opened it, and, since a QUIC connection may move to another
+    /// port (RFC 9000, section 9), on those that opened none.
+    fn received_on(&self, opened: Socket) -> impl Iterator<Item = &[Delivery]> {
+        let moved = move |socket: &Socket| {
+            let over_quic = [opened, *socket].map(|s| s.transport) == [Transport::Quic; 2];
+            over_quic && !self.openings.contains_key(socket)
+        };
+        let all = self.received.iter();
+        all.filter(move |(socket, _)| **socket == opened || moved(socket))
+            .map(|(_, packets)| packets.as_slice())
     }
 }
 
@@ -257,6 +270,25 @@ mod tests {
             ..row(1, 5 * MS)
         };
         Traffic::of(tap).check_end(&row, &hit, &from(PORT, transport))
+    }
+
+    #[test]
+    fn a_connection_over_quic_may_have_moved_to_another_port() {
+        const UDP: u8 = 17;
+        let elsewhere = |protocol| TapRecord {
+            dst_port: PORT + 1,
+            ..packet(30, protocol, 0, 2_000)
+        };
+        check(&[elsewhere(UDP)], Transport::Quic, 60).unwrap();
+        check(&[elsewhere(TCP)], Transport::Tcp, 60).unwrap_err();
+        // It is another connection's.
+        let opens = TapRecord {
+            direction: Direction::Up,
+            src_port: PORT + 1,
+            first_byte: INITIAL,
+            ..packet(1, UDP, 0, 1_200)
+        };
+        check(&[opens, elsewhere(UDP)], Transport::Quic, 60).unwrap_err();
     }
 
     fn from(peer_port: u16, transport: Transport) -> ConnectionEvent {
