@@ -228,7 +228,7 @@ pub enum cm_text {
     /// (`http/1.1`, `h2`, `h3`), `why` (a word), `because` (a sentence), `connection`, `reused`,
     /// `resumed`, `early-data`, `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns`
     /// and `head-ns` after the call was submitted, as far as these happened for it; `age-ns` since it
-    /// was submitted, from which the caller's clock can tell when that was.
+    /// was submitted, always in 20 digits, from which the caller's clock can tell when that was.
     CM_TEXT_REPORT = 3,
     /// Why the call failed, as a sentence, from `CM_EVENT_DONE` on.
     CM_TEXT_ERROR = 4,

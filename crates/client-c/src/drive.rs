@@ -208,9 +208,10 @@ pub(crate) fn report(report: &Report, submitted: Instant) -> String {
         Protocol::H2 => "h2",
         Protocol::H3 => "h3",
     };
+    // The age has so many digits that the report is as long when it is copied as when the app asked for its length.
     let mut text = format!(
         "protocol: {protocol}\r\nwhy: {}\r\nbecause: {}\r\nconnection: {}\r\nreused: {}\r\n\
-         resumed: {}\r\nearly-data: {}\r\nattempts: {}\r\nlocal-port: {}\r\nage-ns: {}\r\n",
+         resumed: {}\r\nearly-data: {}\r\nattempts: {}\r\nlocal-port: {}\r\nage-ns: {:020}\r\n",
         report.why.code(),
         report.why,
         report.connection,

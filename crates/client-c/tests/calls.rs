@@ -248,6 +248,11 @@ async fn times_count_from_when_a_call_was_submitted() {
         };
         assert!(time("sent-ns: ") >= 200_000_000, "{report}");
         assert!(time("age-ns: ") >= time("head-ns: "), "{report}");
+        // The report is as long a moment later, when its length has been asked for.
+        let mut ages = report
+            .lines()
+            .filter_map(|line| line.strip_prefix("age-ns: "));
+        assert_eq!(ages.next().map(str::len), Some(20), "{report}");
     }
     cm_engine_close(engine);
 }
