@@ -31,8 +31,14 @@ final class FailureTest {
         Differential.same(wire, world -> {
             world.start();
             Request request = world.request("/").build();
+            int port = world.server.getPort();
             world.server.shutdown();
-            world.call(world.client(), request);
+            // No other program gets its port.
+            try (Socket held = new Socket()) {
+                held.setReuseAddress(true);
+                held.bind(new InetSocketAddress(InetAddress.getByName("localhost"), port));
+                world.call(world.client(), request);
+            }
         }, Difference.LATE_CONNECT);
     }
 

@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.net.ProxySelector;
+import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.URI;
 import java.util.Collections;
@@ -50,13 +52,15 @@ final class ProxyTest {
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void aProxyThatIsNotThereFailsTheCall(World.Wire wire) throws Exception {
-        MockWebServer gone = proxy(1);
-        Proxy address = gone.toProxyAddress();
-        gone.shutdown();
-        Differential.same(wire, world -> {
-            world.start();
-            world.call(world.client(world.builder().proxy(address)), world.request("/").build());
-        });
+        // Nobody listens on its port, and no other program gets it.
+        try (Socket held = new Socket()) {
+            held.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            Proxy address = new Proxy(Proxy.Type.HTTP, (InetSocketAddress) held.getLocalSocketAddress());
+            Differential.same(wire, world -> {
+                world.start();
+                world.call(world.client(world.builder().proxy(address)), world.request("/").build());
+            });
+        }
     }
 
     @Test
