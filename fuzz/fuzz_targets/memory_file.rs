@@ -3,8 +3,8 @@
 //! would never have.
 
 use libfuzzer_sys::fuzz_target;
-use sha2::{Digest, Sha256};
 use route::{Config, Event, MAX_MEMORY_BYTES, Moment, Origin, Recalled, Router, WallSeconds};
+use sha2::{Digest, Sha256};
 
 const WALL: WallSeconds = WallSeconds(1_800_000_000);
 
