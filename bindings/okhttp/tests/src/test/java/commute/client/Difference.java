@@ -129,13 +129,15 @@ enum Difference {
         List<String> without(List<String> lines) {
             List<String> same = new ArrayList<>();
             for (String line : only(lines, "->", "callStart", "callEnd", "callFailed")) {
-                same.add(line.replaceAll(
-                        "okhttp3.internal.http2.[A-Za-z]*Exception|java.net.(Protocol|Socket)Exception|java.io.IOException",
-                        "broken"));
+                same.add(line.replaceAll(BROKEN, "broken"));
             }
             return same;
         }
     };
+
+    /** What a broken stream or connection throws, by who is first to see it: the reader, the writer or the kernel. */
+    static final String BROKEN =
+            "okhttp3[.]internal[.]http2[.][A-Za-z]*Exception|java[.]net[.](Protocol|Socket)Exception|java[.]io[.]IOException";
 
     /** Returns the lines that are compared. */
     List<String> without(List<String> lines) {

@@ -143,7 +143,8 @@ final class World implements AutoCloseable {
         try (Response response = client.newCall(request).execute()) {
             outcome = response.code() + " " + response.body().string();
         } catch (IOException failure) {
-            outcome = failure.getClass().getSimpleName();
+            String name = failure.getClass().getName();
+            outcome = name.matches(Difference.BROKEN) ? "broken" : failure.getClass().getSimpleName();
         }
         say(outcome + " after " + server.getRequestCount());
     }
