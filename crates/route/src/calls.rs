@@ -10,7 +10,7 @@ use crate::why::Why;
 /// A request is sent again at most so often if the peer cannot have acted on it.
 const MAX_SAFE_RETRIES: u8 = 3;
 /// And so often if it may have acted, and acting twice does no harm.
-const MAX_RETRIES: u8 = 2;
+pub(crate) const MAX_RETRIES: u8 = 2;
 
 impl Router {
     pub(crate) fn on_call(&mut self, id: CallId, origin: &Origin, ask: Ask) {
@@ -45,11 +45,12 @@ impl Router {
             resumable: false,
             may_have_acted: false,
             retries: 0,
-            left_quic: false,
+            left_quic: None,
             teaches: !ask.urgent,
             why: Why::Opening,
         };
-        let full = self.calls.len() >= MAX_CALLS;
+        let requests = self.calls.values().filter(|call| !call.only_connects);
+        let full = !only_connects && requests.count() >= MAX_CALLS;
         self.calls.insert(id, call);
         if full {
             self.fail(id, Fault::TooMany);
@@ -130,11 +131,12 @@ impl Router {
         call.teaches &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
         call.teaches &= conn.state != ConnState::Early;
         call.why = match call.left_quic {
-            true => Why::SecondTry(conn.over),
-            false => why,
+            Some(_) => Why::SecondTry(conn.over),
+            None => why,
         };
         call.copies.push(Copy {
             conn: conn_id,
+            network: conn.network,
             over: conn.over,
             sent: now,
             head: None,
@@ -162,7 +164,8 @@ impl Router {
         copy.head.get_or_insert(now);
         call.resumable = resumable;
         let origin = call.origin.clone();
-        let (over, left_quic) = (copy.over, call.left_quic);
+        let tcp_instead = copy.over == Transport::Tcp && call.left_quic == Some(copy.network);
+        let network = copy.network;
         let first = !std::mem::replace(&mut call.delivered, true);
         let others: Vec<ConnId> = call
             .copies
@@ -173,8 +176,8 @@ impl Router {
         call.copies.retain(|copy| copy.conn == conn_id);
         self.on_offer(&origin, alt_svc);
         self.answered(conn_id);
-        if left_quic && over == Transport::Tcp {
-            self.tcp_answered_instead(&origin);
+        if tcp_instead {
+            self.tcp_answered_instead(&origin, network);
         }
         if first {
             self.order(Command::Deliver {
@@ -237,7 +240,7 @@ impl Router {
         let Some(index) = call.copies.iter().position(|copy| copy.conn == conn_id) else {
             return;
         };
-        let over = call.copies.remove(index).over;
+        let Copy { over, network, .. } = call.copies.remove(index);
         call.may_have_acted |= replay == Replay::MayHaveActed;
         let alone = call.copies.is_empty();
         let safe = !call.may_have_acted && call.retries < MAX_SAFE_RETRIES;
@@ -253,7 +256,7 @@ impl Router {
             call.retries += 1;
             if blames_quic && matches!(call.ask.policy, Policy::Adaptive | Policy::Race) {
                 // The same way would likely fail the same way.
-                (call.left_quic, call.ask.policy) = (true, Policy::H2);
+                (call.left_quic, call.ask.policy) = (Some(network), Policy::H2);
             }
         }
         let (origin, ask) = (call.origin.clone(), call.ask);
@@ -264,7 +267,7 @@ impl Router {
             conn.state = ConnState::Draining;
         }
         if blames_quic {
-            self.quic_failed(&origin);
+            self.quic_failed(&origin, network);
         }
         if teaches && (blames_quic || !again) {
             self.learn_failure(&origin, &ask, over);
@@ -294,10 +297,45 @@ impl Router {
             return self.close_silent(conn_id);
         }
         match state {
-            ConnState::Draining => self.close(conn_id),
+            ConnState::Draining => {
+                self.close(conn_id);
+                // What waited for it to be free needs another one.
+                self.place_waiting(&origin);
+            }
             ConnState::Ready(Protocol::H1) => self.place_waiting(&origin),
             ConnState::Ready(_) | ConnState::Opening | ConnState::Early => {}
         }
+    }
+
+    /// Takes the requests off a connection that is closed for no fault of its own. Those that may be sent again
+    /// are returned, and placed once it is closed; others fail.
+    pub(crate) fn take_off(&mut self, conn_id: ConnId) -> Vec<CallId> {
+        let calls = self.conns.get(&conn_id).map(|conn| conn.calls.clone());
+        let mut again = Vec::new();
+        for id in calls.unwrap_or_default() {
+            let Some(call) = self.calls.get_mut(&id) else {
+                continue;
+            };
+            call.copies.retain(|copy| copy.conn != conn_id);
+            (call.may_have_acted, call.teaches) = (true, false);
+            let alone = call.copies.is_empty();
+            let may = !call.delivered && call.ask.replayable && call.retries < MAX_RETRIES;
+            if alone && !may {
+                self.left(id, conn_id);
+                self.fail(id, Fault::Reset);
+                continue;
+            }
+            if alone {
+                call.retries += 1;
+                again.push(id);
+            }
+            self.order(Command::Withdraw {
+                call: id,
+                conn: conn_id,
+            });
+            self.left(id, conn_id);
+        }
+        again
     }
 
     /// Places the requests that wait for a connection to an origin.

@@ -78,10 +78,10 @@ pub(crate) struct Call {
     pub(crate) resumable: bool,
     /// Whether a copy may have reached the server.
     pub(crate) may_have_acted: bool,
-    /// How often it was sent again.
+    /// How often it was sent again, or over another connection, too.
     pub(crate) retries: u8,
-    /// Whether it failed over HTTP/3 and takes TCP now.
-    pub(crate) left_quic: bool,
+    /// The network on which it failed over HTTP/3, so that it takes TCP now.
+    pub(crate) left_quic: Option<NetworkId>,
     /// Whether its time tells something: it was sent at once, once, beside no other.
     pub(crate) teaches: bool,
     pub(crate) why: Why,
@@ -98,6 +98,8 @@ impl Call {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) conn: ConnId,
+    /// On which it is; the connection may be gone before its requests fail.
+    pub(crate) network: NetworkId,
     pub(crate) over: Transport,
     pub(crate) sent: Moment,
     pub(crate) head: Option<Moment>,

@@ -191,6 +191,8 @@ pub enum Event<'a> {
     Switches(Switches),
     /// The default network is another one, or there is none.
     Network(Option<Network>),
+    /// The app wants all connections closed. Requests on them that may be sent again are.
+    Disconnect,
     /// The app says that the origin speaks HTTP/3 on this port.
     Hint {
         /// Whose.

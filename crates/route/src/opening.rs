@@ -22,14 +22,15 @@ impl Router {
     pub(crate) fn wait(&mut self, id: CallId, origin: &Origin, policy: Policy) {
         let site = self.site(origin);
         site.waiting.push_back(id);
-        if site.serves(policy) || policy != Policy::H3 && self.is_full(origin) {
-            return;
+        let serves = site.serves(policy);
+        let is_full = || policy != Policy::H3 && self.h1_conns(origin) >= MAX_H1_CONNS;
+        if !serves && !is_full() {
+            self.look_up(origin, Purpose::Calls(policy));
         }
-        self.look_up(origin, Purpose::Calls(policy));
     }
 
-    /// Whether as many connections to it are open as may be; a request waits until one is free.
-    fn is_full(&self, origin: &Origin) -> bool {
+    /// Connections to it that carry one request at a time and work, so that each will be free.
+    fn h1_conns(&self, origin: &Origin) -> usize {
         let network = self.network_id();
         let to_origin = self.conns.values().filter(|conn| {
             conn.origin == *origin
@@ -37,7 +38,7 @@ impl Router {
                 && conn.state == ConnState::Ready(Protocol::H1)
                 && conn.is_alive()
         });
-        to_origin.count() >= MAX_H1_CONNS
+        to_origin.count()
     }
 
     /// Goes on with whatever is due.
@@ -160,12 +161,12 @@ impl Router {
                 lost.push((race.purpose, fault));
             }
         }
-        for (purpose, fault) in lost {
-            self.fail_waiting(origin, purpose, fault);
-        }
-        if ended {
+        if ended && lost.is_empty() {
             // What waited for the transport that lost needs a race of its own.
             self.place_waiting(origin);
+        }
+        for (purpose, fault) in lost {
+            self.fail_waiting(origin, purpose, fault);
         }
     }
 
@@ -310,7 +311,8 @@ impl Router {
             return;
         };
         if !conn.state.is_opening() {
-            return;
+            // What waited for it to be free needs another one.
+            return self.place_waiting(&conn.origin);
         }
         let origin = conn.origin.clone();
         let refused = fault == Fault::Certificate;
@@ -352,7 +354,8 @@ impl Router {
         self.fail_waiting(origin, purpose, Fault::Certificate);
     }
 
-    /// Fails the requests that a race was for, and lets the others have one of their own.
+    /// Fails the requests that a race was for, unless something else will give them a connection, and lets the
+    /// others have a race of their own.
     pub(crate) fn fail_waiting(&mut self, origin: &Origin, purpose: Purpose, fault: Fault) {
         let Purpose::Calls(policy) = purpose else {
             return self.place_waiting(origin);
@@ -362,12 +365,23 @@ impl Router {
         let (fails, others): (Vec<CallId>, Vec<CallId>) = waiting
             .into_iter()
             .partition(|id| policy_of(self.calls.get(id)) == Some(policy));
+        let refused = fault == Fault::Certificate;
+        let serves = self.site(origin).serves(policy);
+        let will_be_free = policy != Policy::H3 && self.h1_conns(origin) > 0;
         for id in fails {
             // HTTP/3 that has still to prove itself is better than nothing.
-            let quic = self.allows(policy, Transport::Quic) && fault != Fault::Certificate;
-            match self.free_conn(origin, Transport::Quic) {
-                Some(conn) if quic => self.send(id, conn, Why::OnlyOpen(Transport::Quic)),
-                _ => self.fail(id, fault),
+            let open = [Transport::Tcp, Transport::Quic]
+                .into_iter()
+                .find_map(|over| {
+                    let allowed = self.allows(policy, over) && !refused;
+                    Some((self.free_conn(origin, over).filter(|_| allowed)?, over))
+                });
+            match open {
+                Some((conn, over)) => self.send(id, conn, Why::OnlyOpen(over)),
+                None if (serves || will_be_free) && !refused => {
+                    self.site(origin).waiting.push_back(id);
+                }
+                None => self.fail(id, fault),
             }
         }
         for id in others {

@@ -1,7 +1,8 @@
 //! Connections that fall silent: probed, nudged, and hedged by another one.
 
+use crate::calls::MAX_RETRIES;
 use crate::command::Command;
-use crate::conn::ConnState;
+use crate::conn::{Call, ConnState};
 use crate::event::{CallId, ConnId, Fault, Origin, PathSample, Policy, Transport};
 use crate::router::Router;
 use crate::watch::Step;
@@ -89,7 +90,7 @@ impl Router {
         }
     }
 
-    /// Sends the requests of an origin's silent connections over one that is open, once each.
+    /// Sends the requests of an origin's silent connections over one that is open, too.
     pub(crate) fn hedge_silent(&mut self, origin: &Origin) {
         let silent = self
             .conns
@@ -102,8 +103,8 @@ impl Router {
             let Some(call) = self.calls.get(&id).filter(|call| call.is_only_on(silent)) else {
                 continue;
             };
-            let ask = call.ask;
-            let hedges = !call.delivered && ask.replayable && self.may_hedge();
+            let (ask, may) = (call.ask, call.retries < MAX_RETRIES);
+            let hedges = !call.delivered && ask.replayable && may && self.may_hedge();
             let resumes = call.delivered && call.resumable;
             if !hedges && !resumes {
                 continue;
@@ -116,6 +117,9 @@ impl Router {
                 Some((conn, over)) if hedges => {
                     self.hedges += 1;
                     self.send(id, conn, Why::Hedge(over));
+                    if let Some(call) = self.calls.get_mut(&id) {
+                        call.retries += 1;
+                    }
                 }
                 Some((conn, _)) => self.lost_hedge(silent, conn),
                 None => {}
@@ -147,25 +151,28 @@ impl Router {
         self.move_calls(silent);
     }
 
-    /// Takes the requests off a connection that is silent while another one answers, or not.
+    /// Takes the requests off a connection while another one answers: it is silent, or its handshake is not done.
     pub(crate) fn move_calls(&mut self, silent: ConnId) {
-        let calls = self.conns.get(&silent).map(|conn| conn.calls.clone());
-        for id in calls.unwrap_or_default() {
-            let Some(call) = self
-                .calls
-                .get_mut(&id)
-                .filter(|call| call.is_only_on(silent))
-            else {
+        let Some(conn) = self.conns.get(&silent) else {
+            return;
+        };
+        let is_early = conn.state == ConnState::Early;
+        for id in conn.calls.clone() {
+            // One that may take no other way would be sent again on this one.
+            let moves = |call: &&mut Call| {
+                call.is_only_on(silent) && !(is_early && call.ask.policy == Policy::H3)
+            };
+            let Some(call) = self.calls.get_mut(&id).filter(moves) else {
                 continue;
             };
             if call.delivered && call.resumable {
                 // Whoever asked then asks for the rest.
                 self.left(id, silent);
                 self.fail(id, Fault::Reset);
-            } else if !call.delivered && call.ask.replayable {
+            } else if !call.delivered && call.ask.replayable && call.retries < MAX_RETRIES {
                 call.copies.clear();
                 (call.may_have_acted, call.teaches) = (true, false);
-                call.retries = call.retries.saturating_add(1);
+                call.retries += 1;
                 self.order(Command::Withdraw {
                     call: id,
                     conn: silent,

@@ -90,6 +90,7 @@ impl Router {
                 }
             }
             Event::Network(network) => self.on_network(network),
+            Event::Disconnect => self.on_disconnect(),
             Event::Hint { origin, port } => self.on_hint(origin, port),
             Event::Call { id, origin, ask } => self.on_call(id, origin, ask),
             Event::Connect { id, origin, policy } => self.on_connect(id, origin, policy),
@@ -216,6 +217,14 @@ impl Router {
         }
         if let (Some(network), Some(conn)) = (network, self.conns.get_mut(&id)) {
             conn.network = network;
+            for call in &conn.calls {
+                let copies = self.calls.get_mut(call).map(|call| &mut call.copies);
+                for copy in copies.into_iter().flatten() {
+                    if copy.conn == id {
+                        copy.network = network;
+                    }
+                }
+            }
             // The path that answers is a new one.
             conn.watch = Watch::new();
             conn.watch.begin(now);
@@ -230,12 +239,37 @@ impl Router {
             return;
         };
         if conn.state.is_opening() {
+            let again = self.take_off(id);
             self.order(Command::Close(id));
-            return self.on_closed(id, Fault::Connect);
+            self.on_closed(id, Fault::Connect);
+            return self.place_all(again);
         }
         conn.state = ConnState::Draining;
         if conn.calls.is_empty() {
             self.close(id);
+        }
+    }
+
+    /// The app closes every connection, which says nothing against any of them.
+    fn on_disconnect(&mut self) {
+        let open = self.conns.values_mut();
+        for conn in open.filter(|conn| !conn.state.is_opening()) {
+            conn.state = ConnState::Draining;
+        }
+        let mut again = Vec::new();
+        for id in self.conns.keys().copied().collect::<Vec<_>>() {
+            again.extend(self.take_off(id));
+            if self.conns.contains_key(&id) {
+                self.order(Command::Close(id));
+                self.on_closed(id, Fault::Reset);
+            }
+        }
+        self.place_all(again);
+    }
+
+    fn place_all(&mut self, calls: Vec<CallId>) {
+        for id in calls {
+            self.place(id);
         }
     }
 

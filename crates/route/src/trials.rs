@@ -114,26 +114,25 @@ impl Router {
 
     /// A request failed over HTTP/3, after its handshake. That may be the request's own fault, but not
     /// twice in a row.
-    pub(crate) fn quic_failed(&mut self, origin: &Origin) {
-        if let Some(row) = self.current_row(origin) {
-            row.quic_failures = row.quic_failures.saturating_add(1);
-            if row.quic_failures >= MAX_FAILURES {
-                self.break_quic(origin, FAILED_WEIGHT);
-            }
+    pub(crate) fn quic_failed(&mut self, origin: &Origin, network: NetworkId) {
+        let (now, digest) = (self.now, self.book.digest(origin));
+        let row = self.book.row(network, digest, now);
+        row.quic_failures = row.quic_failures.saturating_add(1);
+        if row.quic_failures >= MAX_FAILURES {
+            self.break_quic(origin, network, FAILED_WEIGHT);
         }
     }
 
-    /// A request that had failed over HTTP/3 is answered over TCP.
-    pub(crate) fn tcp_answered_instead(&mut self, origin: &Origin) {
-        self.break_quic(origin, REFUSED_WEIGHT);
+    /// A request that had failed over HTTP/3 is answered over TCP on the same network.
+    pub(crate) fn tcp_answered_instead(&mut self, origin: &Origin, network: NetworkId) {
+        self.break_quic(origin, network, REFUSED_WEIGHT);
     }
 
     /// HTTP/3 to this origin is broken, unless it is known to be.
-    fn break_quic(&mut self, origin: &Origin, weight: u8) {
-        let now = self.now;
-        if let Some(row) = self.current_row(origin)
-            && !row.trial.is_broken(now)
-        {
+    fn break_quic(&mut self, origin: &Origin, network: NetworkId, weight: u8) {
+        let (now, digest) = (self.now, self.book.digest(origin));
+        let row = self.book.row(network, digest, now);
+        if !row.trial.is_broken(now) {
             row.trial.fail(weight, now);
         }
     }

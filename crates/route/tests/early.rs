@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, Transport};
+use route::{Ask, Event, Network, NetworkId, NetworkKind, Policy, Transport};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -102,4 +102,29 @@ fn where_http_3_failed_nothing_is_early() {
     // QUIC begins 10 ms after TCP, and its handshake is waited for.
     let (time, end) = world.ask_and_wait(early());
     assert_eq!((ms(time), end), (211, End::Done(Transport::Quic)));
+}
+
+#[test]
+fn one_that_is_pinned_to_http_3_stays_where_it_was_sent_when_tcp_is_ready_first() {
+    let mut world = after_a_while(Way::Blocked);
+    let pinned = |policy| Ask { policy, ..early() };
+    let (h3, h2) = (world.ask(pinned(Policy::H3)), world.ask(pinned(Policy::H2)));
+    assert_eq!(world.wait(h2).1, End::Done(Transport::Tcp));
+    assert_eq!(world.calls[&h3].sends.len(), 1);
+}
+
+#[test]
+fn another_network_in_the_handshake_says_nothing_against_http_3() {
+    let mut world = after_a_while(Way::Free);
+    let id = world.ask(early());
+    world.rest(Duration::from_millis(50));
+    assert_eq!(world.calls[&id].sends.len(), 1);
+    world.handle(Event::Network(Some(Network {
+        id: NetworkId([1; 16]),
+        kind: NetworkKind::Wifi,
+        metered: false,
+    })));
+    assert_eq!(world.wait(id).1, End::Done(Transport::Quic));
+    let known = world.router.explain(&origin());
+    assert!(!known.contains("failed"), "{known}");
 }

@@ -141,3 +141,35 @@ fn few_requests_are_sent_twice_where_nothing_answers() {
     let twice = world.calls.values().filter(|log| log.sends.len() > 1);
     assert_eq!(twice.count(), 1 + 200 / 20);
 }
+
+#[test]
+fn a_request_on_a_silent_path_is_sent_three_times_at_most() {
+    let mut world = resetting(1, 0.0);
+    // As many requests allow as many hedges.
+    for _ in 0..400 {
+        world.ask_and_wait(ask());
+    }
+    world.quic.way = Way::DiesAt(world.now);
+    (world.tcp.resets, world.tcp.safe_resets) = (1.0, 0.0);
+    let id = world.ask(ask());
+    world.rest(Duration::from_secs(100));
+    let sends = &world.calls[&id].sends;
+    assert!((2..=3).contains(&sends.len()), "{sends:?}");
+}
+
+#[test]
+fn connections_that_the_app_closes_say_nothing_against_http_3() {
+    let mut world = resetting(1, 0.0);
+    world.ask_and_wait(ask());
+    let post = Ask {
+        replayable: false,
+        ..ask()
+    };
+    let (repeated, never) = (world.ask(ask()), world.ask(post));
+    world.rest(RTT / 2);
+    world.handle(Event::Disconnect);
+    assert_eq!(world.wait(repeated).1, End::Done(Transport::Quic));
+    assert_eq!(world.wait(never).1, End::Failed(Fault::Reset));
+    assert_eq!(world.calls[&repeated].sends.len(), 2);
+    assert!(!explained(&mut world).contains("failed"));
+}

@@ -22,6 +22,7 @@ enum Act {
     Network(Option<u8>),
     Switch(u8, bool),
     GoAway,
+    Disconnect,
     Hint,
     /// The peer closes the connection that was opened first.
     Close,
@@ -78,6 +79,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => proptest::option::of(0..3_u8).prop_map(Act::Network),
         1 => (0..=100_u8, any::<bool>()).prop_map(|(percent, engine)| Act::Switch(percent, engine)),
         1 => Just(Act::GoAway),
+        1 => Just(Act::Disconnect),
         1 => Just(Act::Hint),
         1 => Just(Act::Close),
         1 => (any::<bool>(), 0.0..1e9_f64).prop_map(|(quic, ratio)| Act::Compared(quic, ratio)),
@@ -96,6 +98,8 @@ proptest! {
         quic in server(),
         tcp in server(),
         one_at_a_time in any::<bool>(),
+        tcp_limit in prop_oneof![Just(usize::MAX), 1..4_usize],
+        tcp_closes in any::<bool>(),
         resumable in any::<bool>(),
         early_refused in prop_oneof![Just(0.0), 0.0..1.0_f64],
         body_ms in prop_oneof![Just(0), 0..10_000_u64],
@@ -104,6 +108,7 @@ proptest! {
         let mut world = World::new(seed, rtt_ms, quic, tcp);
         world.protocol = if one_at_a_time { Protocol::H1 } else { Protocol::H2 };
         world.early_refused = early_refused;
+        (world.tcp_limit, world.tcp_closes) = (tcp_limit, tcp_closes && one_at_a_time);
         (world.resumable, world.body_time) = (resumable, Duration::from_millis(body_ms));
         for act in acts {
             match act {
@@ -131,6 +136,7 @@ proptest! {
                         world.handle(Event::GoAway(conn));
                     }
                 }
+                Act::Disconnect => world.handle(Event::Disconnect),
                 Act::Hint => world.hint(),
                 Act::Close => world.close_first(),
                 Act::Compared(quic, ratio) => {
@@ -156,6 +162,7 @@ proptest! {
             world.cancel(id);
         }
         prop_assert!(world.calls.values().all(|log| log.ended.is_some()));
+        prop_assert!(world.calls.values().all(|log| log.sends.len() <= 4));
         // Without requests nothing is watched, so the router does not wake the device.
         world.rest(Duration::from_secs(600));
         prop_assert_eq!(world.router.deadline(), None);

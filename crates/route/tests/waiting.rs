@@ -206,3 +206,62 @@ fn a_request_does_not_wait_for_a_connection_that_opens_only_to_learn() {
     world.close_first();
     assert_eq!(world.ask_and_wait(ask()).1, End::Done(Transport::Quic));
 }
+
+#[test]
+fn connections_of_http_1_that_all_end_keep_no_request_waiting() {
+    let mut world = world(Way::Refused, Way::Free);
+    (world.protocol, world.tcp_closes) = (Protocol::H1, true);
+    // Longer than it takes to open all six.
+    world.tcp.median_ms = 600.0;
+    let calls: Vec<_> = (0..10).map(|_| world.ask(ask())).collect();
+    world.rest(Duration::from_secs(10));
+    for id in calls {
+        let end = world.calls[&id].ended.map(|(_, end)| end);
+        assert_eq!(end, Some(End::Done(Transport::Tcp)));
+    }
+}
+
+#[test]
+fn where_a_server_takes_one_connection_of_http_1_the_others_wait_for_it() {
+    let mut world = world(Way::Refused, Way::Free);
+    (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
+    let calls: Vec<_> = (0..10).map(|_| world.ask(ask())).collect();
+    world.rest(Duration::from_secs(10));
+    for id in calls {
+        let end = world.calls[&id].ended.map(|(_, end)| end);
+        assert_eq!(end, Some(End::Done(Transport::Tcp)));
+    }
+    // At most one more attempt for each response.
+    let opened = world.opened[&Transport::Tcp];
+    assert!(opened <= 16, "{opened} attempts");
+}
+
+#[test]
+fn wanted_connections_take_no_room_from_requests() {
+    let mut world = world(Way::Refused, Way::Blocked);
+    world.connect(Policy::Adaptive);
+    let ended = |world: &World, id| world.calls[&id].ended.map(|(_, end)| end);
+    for _ in 0..route::MAX_CALLS {
+        let id = world.ask(ask());
+        assert_eq!(ended(&world, id), None);
+    }
+    let wanted = world.connect(Policy::Adaptive);
+    assert_eq!(ended(&world, wanted), None);
+    let id = world.ask(ask());
+    assert_eq!(ended(&world, id), Some(End::Failed(Fault::TooMany)));
+}
+
+#[test]
+fn connections_of_http_1_that_break_under_others_keep_no_request_waiting() {
+    let mut world = world(Way::Refused, Way::Free);
+    world.protocol = Protocol::H1;
+    // Longer than it takes to open all six.
+    (world.tcp.median_ms, world.tcp.resets, world.tcp.safe_resets) = (600.0, 1.0, 0.0);
+    for _ in 0..6 {
+        world.ask(POST);
+    }
+    let id = world.ask(ask());
+    world.rest(Duration::from_millis(400));
+    world.tcp.resets = 0.0;
+    assert_eq!(world.wait(id).1, End::Done(Transport::Tcp));
+}

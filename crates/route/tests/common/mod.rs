@@ -88,6 +88,10 @@ pub struct World {
     pub nudges: u32,
     /// Share of QUIC and TCP handshakes whose first flight is lost and repeated a second later.
     pub lost_first_flights: f64,
+    /// How many TCP connections the server takes at a time; it refuses others.
+    pub tcp_limit: usize,
+    /// Whether each TCP connection ends with its first response, just before that is complete.
+    pub tcp_closes: bool,
     /// Share of handshakes that resume a session in which the server takes no early data.
     pub early_refused: f64,
     /// Whether there is a session to resume: a handshake was done over QUIC.
@@ -184,6 +188,8 @@ impl World {
             opened: BTreeMap::new(),
             nudges: 0,
             lost_first_flights: 0.0,
+            tcp_limit: usize::MAX,
+            tcp_closes: false,
             early_refused: 0.0,
             has_session: false,
             body_bytes: 1_000,

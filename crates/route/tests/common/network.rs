@@ -142,7 +142,13 @@ impl World {
             Duration::ZERO
         };
         let (rtt, done, id) = (self.rtt + repeated, done + repeated, conn.0);
+        let of_tcp = self
+            .conns
+            .values()
+            .filter(|socket| socket.over == Transport::Tcp);
+        let is_full = over == Transport::Tcp && of_tcp.count() > self.tcp_limit;
         match self.server(over).way {
+            _ if is_full => self.later(rtt, Happening::Closed(id, Fault::Connect)),
             Way::Refused => self.later(rtt, Happening::Closed(id, Fault::Connect)),
             Way::BadHandshake => self.later(rtt, Happening::Closed(id, Fault::Handshake)),
             Way::BadCertificate => self.later(done, Happening::Closed(id, Fault::Certificate)),
@@ -297,6 +303,11 @@ impl World {
                 assert_eq!(self.calls[&call].delivered, Some(conn));
                 self.end(call, End::Done(over));
                 let bytes = self.body_bytes;
+                if over == Transport::Tcp && self.tcp_closes {
+                    self.conns.remove(&conn);
+                    let fault = Fault::Reset;
+                    self.handle(Event::Closed { conn, fault });
+                }
                 self.handle(Event::Done { call, conn, bytes });
             }
             Happening::Reset(call, id) => {
