@@ -125,7 +125,8 @@ impl Engine {
         self.tell(Message::PlainWorked);
     }
 
-    /// Closes all connections. TLS sessions are kept, and what was learnt is, too.
+    /// Closes all connections. Requests on them that may be sent again are, on new ones; others fail. TLS sessions
+    /// are kept, and what was learnt is, too.
     pub async fn disconnect(&self) {
         let (done, ended) = oneshot::channel();
         self.tell(Message::Disconnect(done));

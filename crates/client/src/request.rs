@@ -184,7 +184,8 @@ impl Request {
         let (outbound, until) = self.outbound()?;
         let again = outbound.clone();
         let mut response = self.mailbox.submit(outbound).await?;
-        if let Some((length, etag)) = resumable(&again.head, response.head()) {
+        let fits = resumable(&again.head, response.head());
+        if let Some((length, etag)) = fits.filter(|_| again.ask.replayable) {
             let rest = Rest {
                 etag: etag.clone(),
                 mailbox: self.mailbox,

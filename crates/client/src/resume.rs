@@ -254,10 +254,12 @@ impl Resuming {
     }
 
     async fn follow(&mut self, advice: Advice, stream: &mut Stream, report: &mut Report) {
+        let ask = self.rest.outbound.ask;
         match advice {
             Advice::Continue => {}
-            // A request that is pinned to a transport is not sent over the other one.
-            Advice::Compare { .. } if self.rest.outbound.ask.policy != Policy::Adaptive => {}
+            // A request that is pinned to a transport is not sent over the other one, and nothing is learnt from
+            // one that is urgent.
+            Advice::Compare { .. } if ask.policy != Policy::Adaptive || ask.urgent => {}
             Advice::Compare { from } => {
                 self.rival = Some(Rival::new(self.rest.clone(), from, transport(report)));
                 self.pace.comparing(from);

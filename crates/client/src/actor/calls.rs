@@ -31,6 +31,7 @@ pub(super) struct Call {
     #[cfg(feature = "sign")]
     pub(super) signer: Option<crate::signature::Signer>,
     pub(super) head: Arc<http::request::Parts>,
+    pub(super) replayable: bool,
     pub(super) body: Body,
     pub(super) asked: Instant,
     pub(super) progress: Progress,
@@ -55,6 +56,11 @@ pub(super) struct Sending {
 }
 
 impl Call {
+    /// Whether the rest of a response with this head can be asked for elsewhere.
+    fn is_resumable(&self, head: &http::response::Parts) -> bool {
+        self.replayable && resumable(&self.head, head).is_some()
+    }
+
     /// The head of one copy; nothing if it cannot be signed.
     fn head_to_send(&self) -> Option<Arc<http::request::Parts>> {
         #[cfg(feature = "sign")]
@@ -101,6 +107,7 @@ impl Actor {
             #[cfg(feature = "sign")]
             signer,
             head: Arc::new(head),
+            replayable: ask.replayable,
             body,
             asked,
             progress,
@@ -163,8 +170,8 @@ impl Actor {
         let alt_svc = head.headers.get_all(ALT_SVC).iter();
         let alt_svc = alt_svc.map(HeaderValue::as_bytes).collect::<Vec<_>>();
         let alt_svc = alt_svc.join(&b", "[..]);
-        let asked = self.calls.get(&call).map(|call| Arc::clone(&call.head));
-        let resumable = asked.is_some_and(|asked| resumable(&asked, &head).is_some());
+        let asked = self.calls.get(&call);
+        let resumable = asked.is_some_and(|call| call.is_resumable(&head));
         let Some(sending) = self.sending(call, conn) else {
             return;
         };
@@ -235,7 +242,7 @@ impl Actor {
             .and_then(|sending| sending.head.take());
         if let (Some((_, head, body)), Some(reply)) = (head, call.reply.take()) {
             call.progress.set(report.clone());
-            call.tells_its_end |= resumable(&call.head, &head).is_some();
+            call.tells_its_end |= call.is_resumable(&head);
             let response = Response::new(head, body, Arc::clone(&call.ending), report);
             // Whoever asked may have gone; then the response's guard cancels.
             reply.send(Ok(response)).ok();

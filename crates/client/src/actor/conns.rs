@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use route::{CallId, ConnId, Fault, Origin, Protocol, QueryId, Records, Transport, Why};
+use route::{CallId, ConnId, Origin, Protocol, QueryId, Records, Transport, Why};
 use tokio::task::AbortHandle;
 
 use super::Actor;
@@ -97,15 +97,9 @@ impl Actor {
         connecting.reply.send(Ok(connected)).ok();
     }
 
-    /// Closes every connection, as if the network had gone and come back.
+    /// Closes every connection.
     pub(super) fn disconnect(&mut self) {
-        for (conn, slot) in self.conns.drain().collect::<Vec<_>>() {
-            slot.close();
-            self.handle(route::Event::Closed {
-                conn,
-                fault: Fault::Reset,
-            });
-        }
+        self.handle(route::Event::Disconnect);
         self.resolved.clear();
     }
 }

@@ -394,3 +394,21 @@ fn file(bytes: usize) -> Vec<u8> {
     wire::fill(0, &mut file);
     file
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_urgent_body_is_not_asked_for_over_the_other_transport_to_compare() {
+    let server = start(Config::default()).await;
+    let path = Path::to(server.address).await;
+    let url = server.url("/bytes/4000000");
+    let engine = server.trusting().hint_h3_on(&url, path.port).build();
+    let engine = engine.unwrap();
+    path.police();
+    let mut response = engine.get(&url).urgent().send().await.unwrap();
+    // Longer than it takes to find that a body is policed.
+    let until = tokio::time::Instant::now() + Duration::from_secs(4);
+    while let Ok(chunk) = tokio::time::timeout_at(until, response.chunk()).await {
+        assert!(chunk.unwrap().is_some());
+    }
+    drop(response);
+    assert_eq!(server.stop().await.len(), 1);
+}
