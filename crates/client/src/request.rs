@@ -243,7 +243,9 @@ impl Request {
         let request = request.map_err(|error| Error::Invalid(error.to_string()))?;
         let (mut head, ()) = request.into_parts();
         head.headers.clone_from(&self.head);
-        if let Some(length @ 1..) = self.body.length() {
+        // An empty body is said where one is expected (RFC 9110 section 8.6).
+        let expected = [Method::POST, Method::PUT, Method::PATCH].contains(&self.method);
+        if let Some(length) = self.body.length().filter(|length| expected || *length > 0) {
             head.headers
                 .entry(CONTENT_LENGTH)
                 .or_insert_with(|| length.into());

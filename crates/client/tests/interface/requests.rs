@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use crate::common::by_hand::{Listener, self_signed};
 use crate::common::start;
 use bytes::Bytes;
 use client::{Error, Fault, Phase, Policy, Protocol, Transport, Why};
 use http::Method;
 use server::Config;
 use sha2::{Digest, Sha256};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 const MIB: usize = 1 << 20;
 
@@ -426,4 +428,34 @@ async fn what_has_come_over_http_3_is_passed_on_in_pieces_of_many_packets() {
     }
     assert_eq!(bytes, BYTES);
     assert!(pieces <= BYTES / (16 << 10) + 16, "{pieces} pieces");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_body_is_said_where_one_is_expected() {
+    let (config, engine) = self_signed(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let (url, engine) = (listener.url(), engine.build().unwrap());
+    let (heads, mut came) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let mut stream = BufReader::new(listener.accept().await);
+        let mut head = String::new();
+        while stream.read_line(&mut head).await.unwrap() > 0 {
+            if head.ends_with("\r\n\r\n") {
+                heads.send(std::mem::take(&mut head)).unwrap();
+                let answer = b"HTTP/1.1 204 No Content\r\n\r\n";
+                stream.write_all(answer).await.unwrap();
+                stream.flush().await.unwrap();
+            }
+        }
+    });
+    for (method, said) in [
+        (Method::POST, true),
+        (Method::PUT, true),
+        (Method::PATCH, true),
+        (Method::GET, false),
+    ] {
+        engine.request(method, &url).send().await.unwrap();
+        let head = came.recv().await.unwrap();
+        assert_eq!(head.contains("content-length: 0\r\n"), said, "{head}");
+    }
 }
