@@ -83,10 +83,7 @@ fn warnings(run: &Run) -> Vec<String> {
         .map(|line| format!("Invalid: {line}."))
         .collect();
     if let AaCheck::Failed { objections } = &run.a_a {
-        lines.push(format!(
-            "The A/A check failed, the baseline differs from its copy: {}.",
-            objections.join("; ")
-        ));
+        lines.push(format!("The A/A check failed: {}.", objections.join("; ")));
     }
     lines
 }
