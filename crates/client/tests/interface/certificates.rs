@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::common::by_hand::{Listener, self_signed};
 use crate::common::start;
+use crate::quic::quic;
 use bytes::Bytes;
 use client::{CheckChain, Error, Fault, Identity, Policy, Protocol, Trust};
 use http::Response;
@@ -199,13 +200,7 @@ async fn the_app_is_asked_of_a_session_that_is_resumed_over_tcp_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_app_is_asked_of_a_session_that_is_resumed_over_quic_too() {
     let (config, engine) = self_signed(&[b"h3"]);
-    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(config).unwrap();
-    let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
-    let endpoint = quinn::Endpoint::server(config, SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
-    let url = format!(
-        "https://localhost:{}/",
-        endpoint.local_addr().unwrap().port()
-    );
+    let (endpoint, url) = quic(config);
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
             let Ok(quic) = incoming.await else { continue };

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::common::by_hand::{Listener, self_signed};
+use crate::quic::quic;
 use bytes::Bytes;
 use client::Policy;
 use http::{Method, Response, StatusCode};
@@ -165,14 +165,7 @@ async fn a_server_that_always_goes_away_is_asked_four_times() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_http_3_did_not_take_is_sent_on_another_connection() {
     let (config, engine) = self_signed(&[b"h3"]);
-    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(config).unwrap();
-    let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
-    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let endpoint = quinn::Endpoint::server(config, loopback).unwrap();
-    let url = format!(
-        "https://localhost:{}/",
-        endpoint.local_addr().unwrap().port()
-    );
+    let (endpoint, url) = quic(config);
     let (said, goes_away) = tokio::sync::oneshot::channel();
     let (go_on, gone_on) = tokio::sync::oneshot::channel::<()>();
     tokio::spawn(async move {

@@ -27,6 +27,8 @@ const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
 /// What has come is passed on in pieces of this many bytes, the usual length of HTTP/2's frames: the app
 /// would otherwise be woken for every few packets.
 const PIECE: usize = 16 << 10;
+/// A request may have at most this many interim responses.
+const MAX_INTERIM: u32 = 100;
 /// The longest payload that quinn takes unless it is told otherwise.
 const PACKET: usize = 1_472;
 
@@ -149,11 +151,7 @@ async fn receive(
     early: Option<&Early>,
 ) -> Result<u64, Failure> {
     let fault = |error: &StreamError| stream_failure(error, quic);
-    let response = stream
-        .recv_response()
-        .await
-        .map_err(|error| fault(&error))?;
-    let (head, ()) = response.into_parts();
+    let head = final_head(&mut stream, quic).await?;
     if let (Some(early), StatusCode::TOO_EARLY) = (early, head.status) {
         // Once more, after the handshake (RFC 8470 section 5.2).
         early.was_taken().await;
@@ -201,6 +199,23 @@ async fn receive(
     };
     cut_off(&body, &failure).await;
     Err(failure)
+}
+
+/// Waits for the head of the final response; h3 hands interim ones (RFC 9110 section 15.2) to its caller.
+async fn final_head(
+    stream: &mut Receiving,
+    quic: &quinn::Connection,
+) -> Result<http::response::Parts, Failure> {
+    for _ in 0..=MAX_INTERIM {
+        let response = stream.recv_response().await;
+        let (head, ()) = response
+            .map_err(|error| stream_failure(&error, quic))?
+            .into_parts();
+        if !head.status.is_informational() {
+            return Ok(head);
+        }
+    }
+    Err(Failure::after_sending(Fault::Protocol))
 }
 
 /// How much to allocate for the next piece of a body of which so much has come.

@@ -245,7 +245,11 @@ impl Quinn {
             }
             stream.finish().await?;
             trace.stamp(Phase::RequestSent);
-            let response = stream.recv_response().await?;
+            let mut response = stream.recv_response().await?;
+            // h3 hands interim responses to its caller.
+            while response.status().is_informational() {
+                response = stream.recv_response().await?;
+            }
             trace.stamp(Phase::FirstByte);
             trace.edit(|row| row.status = Some(response.status().as_u16()));
             while let Some(mut chunk) = stream.recv_data().await? {

@@ -1,0 +1,16 @@
+//! QUIC for servers that speak for themselves.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+/// Listens for connections over QUIC; returns the URL, too.
+pub(crate) fn quic(config: rustls::ServerConfig) -> (quinn::Endpoint, String) {
+    let crypto = quinn::crypto::rustls::QuicServerConfig::try_from(config).unwrap();
+    let config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+    let loopback = (Ipv4Addr::LOCALHOST, 0).into();
+    let endpoint = quinn::Endpoint::server(config, loopback).unwrap();
+    let port = endpoint.local_addr().unwrap().port();
+    (endpoint, format!("https://localhost:{port}/"))
+}
