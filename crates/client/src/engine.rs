@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use http::uri::Authority;
 use http::{Method, Uri};
 use route::{Network, Origin, Policy, Switches};
 use tokio::sync::{mpsc, oneshot};
@@ -300,16 +301,37 @@ impl Builder {
 
 /// Splits `https://host:port/path?query` into origin and URL.
 pub(crate) fn origin_of(url: &str) -> Result<(Origin, Uri), String> {
-    let uri: Uri = url
-        .parse()
-        .map_err(|error| format!("{url:?} is not a URL: {error}"))?;
+    let uri: Uri = url.parse().map_err(|error| {
+        let shown = without_secrets(url);
+        format!("{shown:?} is not a URL like \"https://api.example/path\": {error}")
+    })?;
+    // It would be sent in `Host` and `:authority` (RFC 9110 section 4.2.4, RFC 9113 section 8.3.1).
+    let has_userinfo = |authority: &Authority| authority.as_str().contains('@');
+    if uri.authority().is_some_and(has_userinfo) {
+        let instead = "send them in a header field such as Authorization";
+        return Err(format!(
+            "the URL has a user name or password before its host: {instead}"
+        ));
+    }
     match (uri.scheme_str(), uri.host()) {
         (Some("https"), Some(host)) => {
             let host = host.trim_matches(['[', ']']);
             Ok((Origin::new(host, uri.port_u16().unwrap_or(443)), uri))
         }
-        _ => Err(format!("{url:?} is not an https URL")),
+        _ => Err(format!(
+            "{:?} is not an https URL like \"https://api.example/path\"",
+            without_secrets(url)
+        )),
     }
+}
+
+/// The part of a URL that an error message may show: never the query, and nothing if there is an `@`, since in a
+/// URL that cannot be parsed anything before it may be a password.
+fn without_secrets(url: &str) -> &str {
+    if url.contains('@') {
+        return "...";
+    }
+    url.split(['?', '#']).next().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -320,7 +342,10 @@ mod tests {
     fn a_hint_that_is_no_url_is_refused() {
         let engine = Engine::builder().hint_h3("api.example").build();
         let error = engine.err().expect("it is no URL").to_string();
-        assert_eq!(error, "hint: \"api.example\" is not an https URL");
+        assert_eq!(
+            error,
+            "hint: \"api.example\" is not an https URL like \"https://api.example/path\""
+        );
     }
 
     #[test]
@@ -334,5 +359,32 @@ mod tests {
         for wrong in ["http://a.example", "a.example", "https://", "https://a b"] {
             assert!(origin(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_url_with_a_password_is_refused() {
+        for url in ["https://user:secret@a.example/", "https://secret@a.example"] {
+            let error = origin_of(url).expect_err(url);
+            assert!(error.contains("user name or password"), "{error}");
+        }
+        assert!(origin_of("https://a.example/@user?mail=b@c").is_ok());
+    }
+
+    #[test]
+    fn errors_do_not_show_secrets() {
+        for url in [
+            "https://user:secret@a.example/",
+            "http://user:secret@a.example/",
+            "user:secret@a.example",
+            "https://user:sec ret@a.example/",
+            "http://a.example/path?token=secret",
+            "https://a b/path?token=secret",
+            "http://a.example/path#secret",
+        ] {
+            let error = origin_of(url).expect_err(url);
+            assert!(!error.contains("sec"), "{error}");
+        }
+        let error = origin_of("http://a.example/path?token=secret").unwrap_err();
+        assert!(error.starts_with("\"http://a.example/path\""), "{error}");
     }
 }
