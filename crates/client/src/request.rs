@@ -273,7 +273,9 @@ impl Request {
             limits: self.limits,
             progress: self.progress.clone(),
         };
-        let until = self.limits.whole.map(|limit| Instant::now() + limit);
+        // A limit beyond what a clock can tell is none.
+        let whole = self.limits.whole;
+        let until = whole.and_then(|limit| Instant::now().checked_add(limit));
         Ok((outbound, until))
     }
 }

@@ -105,3 +105,18 @@ async fn an_app_that_reads_slowly_is_not_idle() {
         response.bytes(4_000_000).await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_longest_limits_are_none() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
+    for policy in [Policy::H2, Policy::H3] {
+        let get = engine.get(&server.url("/bytes/100000")).policy(policy);
+        let get = get
+            .connect_limit(Duration::MAX)
+            .first_byte_limit(Duration::MAX);
+        let get = get.idle_limit(Duration::MAX).time_limit(Duration::MAX);
+        let body = get.send().await.unwrap().bytes(100_000).await.unwrap();
+        assert_eq!(body.len(), 100_000, "{policy:?}");
+    }
+}
