@@ -48,7 +48,7 @@
 //!
 //! There are none unless they are set: [`Request::time_limit`], [`Request::connect_limit`],
 //! [`Request::first_byte_limit`] and [`Request::idle_limit`]. Dropping a request's future, or its response, cancels
-//! it on the server, too. The head of a response may have 64 KiB and 512 fields.
+//! it on the server, too. The head of a response may have 64 KiB, and over HTTP/1.1 at most 512 fields.
 //!
 //! # Bodies
 //!

@@ -19,8 +19,9 @@ use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
 
-/// Longest head of a response, in bytes of its fields and in fields.
+/// Longest head of a response, in bytes of its fields.
 const MAX_HEAD_BYTES: u32 = 64 << 10;
+/// Most fields of a head, over HTTP/1.1 only: h2 and h3 do not count them.
 const MAX_FIELDS: usize = 512;
 /// Pieces of a body that wait for the app.
 const BODY_PIECES: usize = 4;
