@@ -3,8 +3,9 @@
 //! Beside `FILE` lie `FILE.part`, what has come so far, and `FILE.meta`, which says of what it is a
 //! part: the digest of the URL, the length, and the validator. Both go when the file is complete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use http::{HeaderValue, StatusCode};
@@ -82,11 +83,12 @@ struct Place {
 
 impl Place {
     fn open(path: PathBuf, url: &str) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        let options = options.append(true).create(true);
-        let part = options.open(beside(&path, "part"))?;
-        part.try_lock()
-            .map_err(|_| io::Error::other("another download is writing it"))?;
+        let part_path = beside(&path, "part");
+        let part = loop {
+            if let Some(part) = lock(open(&part_path)?, &part_path)? {
+                break part;
+            }
+        };
         let url_digest = digest(url);
         Ok(Self {
             path,
@@ -131,13 +133,32 @@ impl Place {
         }
     }
 
-    /// Gives the file its name.
+    /// Gives the file its name. From then on what lies beside it may be another download's.
     fn complete(&mut self) -> io::Result<u64> {
         self.part.sync_all()?;
         let bytes = self.part.metadata()?.len();
-        fs::rename(beside(&self.path, "part"), &self.path)?;
         remove(&beside(&self.path, "meta"))?;
+        fs::rename(beside(&self.path, "part"), &self.path)?;
         Ok(bytes)
+    }
+}
+
+fn open(part_path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).open(part_path)
+}
+
+/// Locks the file; returns nothing if it no longer has this path, because another download completed it
+/// before the lock was taken.
+fn lock(part: File, part_path: &Path) -> io::Result<Option<File>> {
+    part.try_lock()
+        .map_err(|_| io::Error::other("another download is writing it"))?;
+    let locked = part.metadata()?;
+    let is_same = |there: Metadata| (there.dev(), there.ino()) == (locked.dev(), locked.ino());
+    match fs::metadata(part_path) {
+        Ok(there) => Ok(is_same(there).then_some(part)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -163,4 +184,28 @@ fn remove(path: &Path) -> io::Result<()> {
 
 fn file_error(error: &io::Error) -> Error {
     Error::File(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_completed_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let part_path = beside(&path, "part");
+        let mut first = Place::open(path.clone(), "https://a.example/").unwrap();
+        first.part.write_all(b"whole").unwrap();
+        let late = open(&part_path).unwrap();
+        first.complete().unwrap();
+        drop(first);
+        assert!(lock(late, &part_path).unwrap().is_none());
+        let second = Place::open(path.clone(), "https://a.example/").unwrap();
+        second.part.set_len(0).unwrap();
+        // Nor is one of which a third download has begun another part.
+        let late = File::open(&path).unwrap();
+        assert!(lock(late, &part_path).unwrap().is_none());
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+    }
 }
