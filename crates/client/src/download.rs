@@ -41,17 +41,19 @@ pub(crate) struct Begun {
 impl Request {
     /// Sends the request and keeps the body in a file, which appears when it is complete. If the
     /// download is interrupted, by an error or the end of the process, the next one to the same file
-    /// goes on where it broke off, provided that the server's file is still the same.
+    /// goes on where it broke off, provided that the server's file is still the same. Only a GET that may
+    /// be repeated goes on; any other request begins anew.
     ///
     /// [`Error::Refused`] if the server answers with another status than 200, and
     /// [`Error::File`] if the file cannot be written or another download is writing it.
     pub async fn download(self, to: impl Into<PathBuf>) -> Result<Downloaded, Error> {
         let mut place = Place::open(to.into(), self.url()).map_err(|error| file_error(&error))?;
-        let (mut response, kept_bytes) = match place.begun() {
+        let begun = place.begun().filter(|_| self.may_go_on());
+        let (mut response, kept_bytes) = match begun {
             Some(begun) => match self.clone().send_from(&begun).await {
                 Ok(response) => (response, begun.position),
-                // The file may have changed: once more from its beginning.
-                Err(Error::Refused(_)) => (self.send().await?, 0),
+                // Once more from its beginning.
+                Err(Error::Refused(status)) if may_have_changed(status) => (self.send().await?, 0),
                 Err(error) => return Err(error),
             },
             None => (self.send().await?, 0),
@@ -72,6 +74,17 @@ impl Request {
             report: response.report().clone(),
         })
     }
+}
+
+/// Whether an answer to a request for the rest of a file that is not that rest says that there is another file
+/// now, or that the server has no ranges. Other answers say nothing of the file.
+fn may_have_changed(status: StatusCode) -> bool {
+    [
+        StatusCode::OK,
+        StatusCode::PARTIAL_CONTENT,
+        StatusCode::RANGE_NOT_SATISFIABLE,
+    ]
+    .contains(&status)
 }
 
 /// A file with what belongs to it, held by one download at a time.

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, IF_RANGE, RANGE};
 use http::{HeaderName, HeaderValue, Method};
 use route::{Ask, Policy};
 
@@ -215,6 +215,13 @@ impl Request {
         Ok(response)
     }
 
+    /// Whether the request may ask for the rest of a body of which an earlier one brought the beginning.
+    pub(crate) fn may_go_on(&self) -> bool {
+        let asks_for_part = self.head.contains_key(RANGE) || self.head.contains_key(IF_RANGE);
+        let without_body = self.body.length() == Some(0);
+        self.method == Method::GET && self.is_idempotent() && without_body && !asks_for_part
+    }
+
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
@@ -225,8 +232,7 @@ impl Request {
         if let Some(invalid) = &self.invalid {
             return Err(Error::Invalid(invalid.clone()));
         }
-        let idempotent = self.idempotent;
-        let idempotent = idempotent.unwrap_or_else(|| self.method.is_idempotent());
+        let idempotent = self.is_idempotent();
         let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&self.method);
         let without_body = self.body.length() == Some(0);
         let early_data = self.early_data.unwrap_or(self.mailbox.early_data);
@@ -277,6 +283,11 @@ impl Request {
         let whole = self.limits.whole;
         let until = whole.and_then(|limit| Instant::now().checked_add(limit));
         Ok((outbound, until))
+    }
+
+    fn is_idempotent(&self) -> bool {
+        let told = self.idempotent;
+        told.unwrap_or_else(|| self.method.is_idempotent())
     }
 }
 

@@ -1,10 +1,20 @@
 //! Files that are downloaded, interrupted and gone on with.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
 use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::common::by_hand::{Listener, self_signed};
 use crate::common::start;
-use client::{Error, Protocol};
+use client::{Engine, Error, Protocol};
+use http::{Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use server::Config;
 
 const BYTES: usize = 8_000_000;
@@ -97,4 +107,75 @@ async fn what_cannot_be_downloaded_leaves_no_file() {
     );
     drop(held);
     assert!(!to.exists());
+}
+
+/// Method and range of the requests that a server got.
+type Requests = Arc<Mutex<Vec<String>>>;
+
+/// Answers every request with this status and the same body.
+async fn answering(status: u16) -> (String, Engine, Requests) {
+    let (config, engine) = self_signed(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let (url, requests) = (listener.url(), Requests::default());
+    let seen = Arc::clone(&requests);
+    tokio::spawn(async move {
+        loop {
+            let io = TokioIo::new(listener.accept().await);
+            let seen = Arc::clone(&seen);
+            let answer = service_fn(move |request: Request<Incoming>| {
+                let range = request.headers().get("range");
+                let range = range.map_or("", |range| range.to_str().unwrap());
+                let request = format!("{} {range}", request.method());
+                seen.lock().unwrap().push(request);
+                let response = Response::builder().status(status);
+                async { response.body(Full::new(Bytes::from_static(b"the body"))) }
+            });
+            let server = hyper::server::conn::http1::Builder::new();
+            tokio::spawn(server.serve_connection(io, answer));
+        }
+    });
+    (url, engine.build().unwrap(), requests)
+}
+
+/// What an interrupted download of eight bytes left.
+fn interrupted(folder: &Path, url: &str) {
+    let meta = format!("{}\n8\n\"1\"\n", crate::common::url_digest(url));
+    fs::write(folder.join("file.part"), b"the ").unwrap();
+    fs::write(folder.join("file.meta"), meta).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_kept_outlives_a_server_that_is_busy() {
+    for status in [429, 503, 404] {
+        let (url, engine, requests) = answering(status).await;
+        let folder = tempfile::tempdir().unwrap();
+        interrupted(folder.path(), &url);
+        let refused = engine.get(&url).download(folder.path().join("file")).await;
+        assert!(matches!(refused, Err(Error::Refused(other)) if other == status));
+        assert_eq!(*requests.lock().unwrap(), ["GET bytes=4-7"]);
+        let part = fs::read(folder.path().join("file.part")).unwrap();
+        assert_eq!(part, b"the ");
+        assert!(folder.path().join("file.meta").exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_get_that_may_be_repeated_goes_on() {
+    let (url, engine, requests) = answering(200).await;
+    let folder = tempfile::tempdir().unwrap();
+    let get = || engine.get(&url);
+    for request in [
+        engine.request(Method::POST, &url),
+        engine.request(Method::POST, &url).idempotent(true),
+        get().idempotent(false),
+    ] {
+        interrupted(folder.path(), &url);
+        let done = request.download(folder.path().join("file")).await.unwrap();
+        assert_eq!((done.bytes, done.kept_bytes), (8, 0));
+    }
+    assert_eq!(*requests.lock().unwrap(), ["POST ", "POST ", "GET "]);
+    interrupted(folder.path(), &url);
+    let own = get().header("range", "bytes=0-1");
+    own.download(folder.path().join("file")).await.unwrap();
+    assert_eq!(requests.lock().unwrap()[3..], ["GET bytes=0-1"]);
 }
