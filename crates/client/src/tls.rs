@@ -134,9 +134,9 @@ impl Tls {
             .is_none_or(|check| accepts(&**check, &chain, host))
     }
 
-    /// Returns the number of chains verified in QUIC's handshakes so far.
-    pub(crate) fn verified_over_quic(&self) -> u64 {
-        self.over_quic.chains_verified()
+    /// Counts the chains that are verified in QUIC's handshakes.
+    pub(crate) fn quic_verifier(&self) -> Arc<CountingVerifier> {
+        Arc::clone(&self.over_quic)
     }
 
     pub(crate) fn tcp(&self) -> Arc<ClientConfig> {

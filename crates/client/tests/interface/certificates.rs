@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -153,6 +153,22 @@ impl CheckChain for Changing {
     }
 }
 
+/// Answers one request and closes the connection.
+async fn answer_one(incoming: quinn::Incoming) {
+    let Ok(quic) = incoming.await else { return };
+    let connection = h3_quic::Connection::new(quic.clone());
+    let server = h3::server::Connection::<_, Bytes>::new(connection).await;
+    let mut server = server.unwrap();
+    let Ok(Some(request)) = server.accept().await else {
+        return;
+    };
+    let (_, mut stream) = request.resolve_request().await.unwrap();
+    stream.send_response(Response::new(())).await.unwrap();
+    stream.finish().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    quic.close(0x100_u32.into(), b"");
+}
+
 /// Three connections: one with a full handshake, and two that resume its session; the app refuses the last.
 async fn resumes(builder: client::Builder, url: &str, policy: Policy) {
     let check = Arc::new(Changing::default());
@@ -203,22 +219,68 @@ async fn the_app_is_asked_of_a_session_that_is_resumed_over_quic_too() {
     let (endpoint, url) = quic(config);
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
-            let Ok(quic) = incoming.await else { continue };
-            let connection = h3_quic::Connection::new(quic.clone());
-            let mut server = h3::server::Connection::<_, Bytes>::new(connection)
-                .await
-                .unwrap();
-            let Ok(Some(request)) = server.accept().await else {
-                continue;
-            };
-            let (_, mut stream) = request.resolve_request().await.unwrap();
-            stream.send_response(Response::new(())).await.unwrap();
-            stream.finish().await.unwrap();
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            quic.close(0x100_u32.into(), b"");
+            answer_one(incoming).await;
         }
     });
     resumes(engine, &url, Policy::H3).await;
+}
+
+/// Accepts all hosts but one, once it is told to refuse that.
+#[derive(Debug, Default)]
+struct Withdrawn {
+    refused: Mutex<Option<&'static str>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl CheckChain for Withdrawn {
+    fn accepts(&self, _chain: &[&[u8]], host: &str) -> bool {
+        self.asked.lock().unwrap().push(host.to_owned());
+        *self.refused.lock().unwrap() != Some(host)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_app_is_asked_of_a_session_that_is_resumed_beside_another_handshake() {
+    for refuses in [true, false] {
+        let (config, engine) = self_signed(&[b"h3"]);
+        let (endpoint, url) = quic(config.clone());
+        let (other_endpoint, other) = quic(config);
+        let other = other.replace("localhost", "other.example");
+        let (said, begun) = tokio::sync::oneshot::channel();
+        let (go_on, gone_on) = tokio::sync::oneshot::channel();
+        tokio::spawn(async move {
+            answer_one(endpoint.accept().await.unwrap()).await;
+            let resuming = endpoint.accept().await.unwrap();
+            said.send(()).unwrap();
+            gone_on.await.unwrap();
+            answer_one(resuming).await;
+        });
+        tokio::spawn(async move { answer_one(other_endpoint.accept().await.unwrap()).await });
+        let check = Arc::new(Withdrawn::default());
+        let engine = engine
+            .trust(Trust::App(Arc::clone(&check) as Arc<dyn CheckChain>))
+            .resolve("other.example", vec![Ipv4Addr::LOCALHOST.into()])
+            .policy(Policy::H3)
+            .build()
+            .unwrap();
+        let first = engine.get(&url).send().await.unwrap();
+        first.bytes(0).await.unwrap();
+        // The server closes the connection, and its tickets have come.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        *check.refused.lock().unwrap() = refuses.then_some("localhost");
+        let resuming = tokio::spawn(engine.get(&url).send());
+        begun.await.unwrap();
+        let full = engine.get(&other).send().await.unwrap();
+        assert!(!full.report().resumed);
+        go_on.send(()).unwrap();
+        match resuming.await.unwrap() {
+            Ok(response) => assert!(!refuses && response.report().resumed),
+            Err(Error::Failed { fault, .. }) => assert!(refuses && fault == Fault::Certificate),
+            Err(error) => panic!("{error}"),
+        }
+        let asked = check.asked.lock().unwrap();
+        assert_eq!(*asked, ["localhost", "other.example", "localhost"]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! HTTP/3 over quinn.
 
 mod early;
+mod handshake;
 mod open;
 
 use std::future::poll_fn;

@@ -1,6 +1,7 @@
 //! Opens connections over QUIC, with early data where a session allows it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ::h3::client::{Connection, SendRequest};
@@ -10,6 +11,7 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt, Ze
 use route::Fault;
 
 use super::early::Early;
+use super::handshake::Watched;
 use super::{Conn, H3_NO_ERROR, Requests, chain, close_fault, unspecified};
 use crate::conn::{self, MAX_HEAD_BYTES, Opened, Target};
 use crate::message::{Event, Message};
@@ -27,11 +29,13 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let early = if target.early { tls.quic_early() } else { None };
     let goes_early = early.is_some();
     let crypto = QuicClientConfig::try_from(early.unwrap_or_else(|| tls.quic()));
-    let mut config = ClientConfig::new(Arc::new(crypto.map_err(|_| Fault::Handshake)?));
+    let crypto = crypto.map_err(|_| Fault::Handshake)?;
+    let (crypto, has_verified) = Watched::new(crypto, tls.quic_verifier());
+    let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(Arc::new(transport()));
     let attempt = Attempt {
         began: Instant::now(),
-        verified: tls.verified_over_quic(),
+        has_verified,
         tls,
         endpoint,
         local_is_v6,
@@ -67,8 +71,8 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
 /// An attempt to open a connection.
 struct Attempt<'a> {
     began: Instant,
-    /// Chains that had been verified when it began.
-    verified: u64,
+    /// Whether its handshake has verified a chain.
+    has_verified: Arc<AtomicBool>,
     tls: &'a Tls,
     endpoint: Endpoint,
     local_is_v6: bool,
@@ -126,10 +130,9 @@ impl Attempt<'_> {
         });
     }
 
-    /// Whether the handshake resumed a session. One that verifies no chain has (RFC 8446 section 2.2); quinn
-    /// offers no other way to find out.
+    /// Whether the handshake resumed a session, whose chain the app may no longer accept.
     fn check_resumed(&self, quic: &quinn::Connection) -> Result<bool, Fault> {
-        let resumed = self.tls.verified_over_quic() == self.verified;
+        let resumed = !self.has_verified.load(Ordering::Relaxed);
         let host = &self.target.origin.host;
         if resumed && !self.tls.accepts_resumed(&chain(quic), host) {
             quic.close(H3_NO_ERROR, b"");
