@@ -127,8 +127,9 @@ impl Conn {
     }
 
     pub(crate) fn close(&self) {
-        if let Self::H3(conn) = self {
-            conn.close();
+        match self {
+            Self::H3(conn) => conn.close(),
+            Self::Tcp(conn) => conn.close(),
         }
     }
 }

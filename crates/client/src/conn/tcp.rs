@@ -1,6 +1,7 @@
 //! HTTP/2 and HTTP/1.1 over rustls and TCP.
 
 use std::error::Error as _;
+use std::net::Shutdown;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -176,6 +177,16 @@ impl Conn {
     pub(crate) fn probe(&mut self) {
         self.asked = Some(self.heard.count());
         keep_alive(&self.socket, true);
+    }
+
+    /// Ends the requests under way, which hyper would go on with; each holds the socket. A connection without
+    /// any ends in good order when it is dropped.
+    pub(crate) fn close(&self) {
+        if Arc::strong_count(&self.socket) > 1 {
+            // It may have ended by itself.
+            let socket = socket2::SockRef::from(&*self.socket);
+            socket.shutdown(Shutdown::Both).ok();
+        }
     }
 }
 

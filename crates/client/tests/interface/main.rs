@@ -6,6 +6,7 @@ mod common;
 
 mod certificates;
 mod connect;
+mod disconnect;
 mod downloads;
 mod early_data;
 mod goaway;
