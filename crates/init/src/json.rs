@@ -9,8 +9,24 @@ const DIGITS_OF_U64: usize = 19;
 /// digits. Keys stay, except those that are data: numbers, addresses and tokens. Equal values get
 /// equal ones, and letters are random, so that the text compresses about as well as it did.
 pub(crate) fn without_values(json: &str) -> String {
+    with_stand_ins(json, Some(0), |_| false)
+}
+
+/// Returns valid JSON with other values under the keys that are `secret`, however deep they are.
+pub(crate) fn without_secrets(json: &str, secret: impl FnMut(&str) -> bool) -> String {
+    with_stand_ins(json, None, secret)
+}
+
+/// Replaces the values within `replaced_at`, a depth of braces and brackets, and those under keys that are
+/// `secret`.
+fn with_stand_ins(
+    json: &str,
+    mut replaced_at: Option<u32>,
+    mut secret: impl FnMut(&str) -> bool,
+) -> String {
     let mut out = String::with_capacity(json.len());
     let mut stand_ins = StandIns::default();
+    let mut depth = 0;
     let mut rest = json;
     while let Some(c) = rest.chars().next() {
         let length = match c {
@@ -20,13 +36,29 @@ pub(crate) fn without_values(json: &str) -> String {
             _ => c.len_utf8(),
         };
         let (token, after) = rest.split_at(length);
-        let is_key = || c == '"' && after.trim_start().starts_with(':');
+        rest = after;
         match c {
-            '"' if is_key() && !is_data(token) => out.push_str(token),
-            '"' | '-' | '0'..='9' => out.push_str(stand_ins.of(token)),
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            _ => {}
+        }
+        // The value of a secret key ends before the next key beside it, or with what holds both.
+        if replaced_at.is_some_and(|at| depth < at || (depth == at && c == ',')) {
+            replaced_at = None;
+        }
+        let is_key = c == '"' && after.trim_start().starts_with(':');
+        let is_kept = match (is_key, replaced_at) {
+            (true, Some(_)) => !is_data(token),
+            (_, at) => at.is_none(),
+        };
+        match c {
+            '"' | '-' | '0'..='9' if !is_kept => out.push_str(stand_ins.of(token)),
             _ => out.push_str(token),
         }
-        rest = after;
+        if is_key && replaced_at.is_none() {
+            let name: String = serde_json::from_str(token).unwrap_or_default();
+            replaced_at = secret(&name).then_some(depth);
+        }
     }
     out
 }
@@ -182,6 +214,20 @@ mod tests {
         }
         let value: Value = serde_json::from_str(&plain).unwrap();
         assert_eq!(value["name"], value["tags"][0], "equal values stay equal");
+    }
+
+    #[test]
+    fn only_the_values_of_secret_keys_change() {
+        let json = r#"{"a": 1, "pw": {"pw": [770011, "deep"], "on": true}, "b": "stays",
+            "l": [{"p\u0077": "escaped"}, "also"], "pw": "hunter2"}"#;
+        let plain = without_secrets(json, |key| key == "pw");
+        assert_eq!(plain.len(), json.len());
+        for secret in ["770011", "deep", "escaped", "hunter2"] {
+            assert!(!plain.contains(secret), "{secret} in {plain}");
+        }
+        for kept in ["\"a\": 1", "\"on\": true", "stays", "also"] {
+            assert!(plain.contains(kept), "{kept} not in {plain}");
+        }
     }
 
     #[test]

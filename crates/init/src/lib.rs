@@ -51,7 +51,8 @@ pub struct Options<'a> {
     /// The folder of payload files, relative to the study; none if there can be no such files, so
     /// that bodies are written as sizes.
     pub folder: Option<&'a str>,
-    /// Keep the values in JSON bodies and header fields. Credentials are left out all the same.
+    /// Keep the values in URLs, header fields, JSON and forms. What has the name of a credential is left out
+    /// all the same, and so is the text of other bodies.
     pub keep_values: bool,
     /// What the study compares.
     pub arms: Arms,

@@ -4,6 +4,9 @@ use crate::notes::Notes;
 use crate::url::Url;
 use crate::{graphql, private};
 
+/// The content type of forms that are pairs of a name and a value.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+
 /// One request as it was seen, without what is private.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
@@ -38,8 +41,8 @@ pub(crate) struct Body {
     pub(crate) content_type: Option<String>,
     /// The text, if it is JSON that was seen whole.
     pub(crate) json: Option<String>,
-    /// Any other text that was seen whole, if it is to be kept.
-    pub(crate) text: Option<String>,
+    /// The text, if it is that of a form and is to be kept.
+    pub(crate) form: Option<String>,
 }
 
 /// A request's line and header fields as they were found.
@@ -105,7 +108,8 @@ impl Head<'_> {
 }
 
 impl Body {
-    /// A body whose text is known. JSON is kept, without its values unless `keep_values`.
+    /// A body whose text is known. JSON is kept, without its values unless `keep_values`; then forms are kept,
+    /// too. In other texts nothing tells a credential from other values, so of these the length is kept.
     pub(crate) fn of_text(
         text: &str,
         content_type: Option<&str>,
@@ -118,17 +122,32 @@ impl Body {
             true => private::json(text, keep_values, notes),
             false => None,
         };
-        // The content type lacks the boundary of its parts.
-        let is_multipart = content_type
-            .as_deref()
-            .is_some_and(|t| t.starts_with("multipart/"));
-        let is_kept = keep_values && json.is_none() && !is_multipart;
+        let form = match keep_values && content_type.as_deref() == Some(FORM) {
+            true => private::form(text, notes),
+            false => None,
+        };
         Body {
             bytes: text.len() as u64,
-            text: is_kept.then(|| text.to_owned()),
             json,
+            form,
             content_type,
         }
+    }
+
+    /// A request's body whose text is known.
+    pub(crate) fn of_request(
+        text: &str,
+        content_type: Option<&str>,
+        keep_values: bool,
+        notes: &mut Notes,
+    ) -> Body {
+        let body = Body::of_text(text, content_type, keep_values, notes);
+        if keep_values && body.bytes > 0 && body.json.is_none() && body.form.is_none() {
+            notes.left_out(
+                "the text of a request's body that is neither JSON nor a form; its length is kept",
+            );
+        }
+        body
     }
 
     /// A body of which only the length is known.

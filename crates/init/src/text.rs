@@ -47,8 +47,8 @@ pub(crate) fn study_of_server(
         return Err(notes.lines());
     }
     notes.remark(
-        "credentials were left out: add those that your server asks for, e.g. headers = { authorization = \
-         \"Bearer ...\" }",
+        "credentials were left out, as far as their names tell: add those that your server asks for, e.g. \
+         headers = { authorization = \"Bearer ...\" }",
     );
     written(from, &seen, Some(server), options, notes)
 }
@@ -261,9 +261,9 @@ impl Writer<'_> {
         let content_type = body.content_type.as_deref();
         let is_plain_json = content_type.is_none_or(|t| t == "application/json");
         let pair_of_type = |t: &str| format!("{type_key} = {}", string(t));
-        let of_file = match (&body.json, &body.text) {
+        let of_file = match (&body.json, &body.form) {
             (Some(json), _) => Some(("json", json, content_type.filter(|_| !is_plain_json))),
-            (None, Some(text)) => Some(("txt", text, content_type.or(Some("text/plain")))),
+            (None, Some(form)) => Some(("txt", form, content_type)),
             (None, None) => None,
         };
         match (self.folder, of_file) {

@@ -304,6 +304,77 @@ fn a_study_for_a_server_keeps_values_and_one_origin() {
     assert_eq!(values(&written, "path"), ["/orders/17?page=2"]);
 }
 
+/// What tells a credential is its name, and only JSON, forms and queries have names.
+#[test]
+fn kept_values_are_without_credentials() {
+    let login = r#"{"user": "jo", "password": "hunter2", "mfa": {"otp": 112233}}"#;
+    let tokens = r#"{"access_token": "SECRET1", "refresh_token": "SECRET2", "plan": "gold"}"#;
+    let form = "application/x-www-form-urlencoded";
+    let mut entries = [
+        post(
+            0,
+            "https://a.example/login?sid=SECRET3&page=2",
+            "application/json",
+            login,
+            tokens,
+        ),
+        post(
+            50,
+            "https://a.example/token",
+            form,
+            "user=jo&password=hunter2&pin=112233",
+            "{}",
+        ),
+        post(
+            90,
+            "https://a.example/xml",
+            "text/xml",
+            "<password>hunter2</password>",
+            "{}",
+        ),
+        post(
+            95,
+            "https://a.example/odd",
+            form,
+            "{\"password\": \"hunter2\"}",
+            "{}",
+        ),
+    ];
+    entries[0]["request"]["headers"] =
+        json!([{"name": "X-Otp", "value": "SECRET4"}, {"name": "X-User", "value": "jo"}]);
+    let keep = Options {
+        keep_values: true,
+        ..OPTIONS
+    };
+    let all = har(&entries);
+    let kept = from_har(&all, &keep).unwrap();
+    let to_server = from_har_to("https://a.example:443", &all, &OPTIONS).unwrap();
+    for written in [&kept, &to_server] {
+        let text = format!("{} {:?}", written.study, written.files);
+        for secret in ["hunter2", "112233", "SECRET"] {
+            assert!(!text.contains(secret), "{secret} in {text}");
+        }
+        for value in [
+            "user=jo&",
+            "\\\"user\\\": \\\"jo\\\"",
+            "page=2",
+            "x-user = \"jo\"",
+        ] {
+            assert!(text.contains(value), "{value} not in {text}");
+        }
+        for note in [
+            "left out: the value of `password` in a JSON body",
+            "left out: the value of `password` in a form",
+            "left out: the value of `sid` in the query of a URL",
+            "left out: the header field x-otp",
+            "left out: the text of a request's body that is neither JSON nor a form; its length is kept (2 times)",
+        ] {
+            assert_noted(written, note);
+        }
+    }
+    assert!(kept.files[1].1.contains("gold"), "{:?}", kept.files);
+}
+
 #[test]
 fn kept_values_are_those_of_paths_too() {
     let keep = Options {

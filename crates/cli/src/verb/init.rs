@@ -17,10 +17,11 @@ const MAX_BODY_BYTES: u64 = 32 << 20;
 /// Create a study: a template, or one from your app's requests
 ///
 /// Takes a HAR, or the request of a curl command, and writes a study beside the bodies that it
-/// sends and receives. Credentials (cookies, authorization, keys, tokens) are left out. Values in
-/// URLs, in JSON bodies and in other header fields are replaced by others of the same length. What
-/// was left out, replaced or assumed is listed on standard error: read it, and the files, before
-/// you pass them on. Existing files are never overwritten.
+/// sends and receives. Credentials (cookies, authorization, keys, tokens, passwords), which are
+/// known by their names, are left out. Values in URLs, in JSON bodies and in other header fields
+/// are replaced by others of the same length, data in paths by stand-ins. What was left out,
+/// replaced or assumed is listed on standard error: read it, and the files, before you pass them
+/// on. Existing files are never overwritten.
 ///
 /// With --server the study is for your own server, and its requests keep their values.
 ///
@@ -40,7 +41,7 @@ pub(crate) struct Args {
     /// Take the request of a curl command, as browsers copy it ("copy as cURL (bash)")
     #[arg(long, value_name = "COMMAND")]
     curl: Option<String>,
-    /// Keep the values in URLs, bodies and header fields, except credentials
+    /// Keep the values in URLs, header fields, JSON and forms, except credentials
     #[arg(long)]
     keep_values: bool,
     /// Take only the requests to this server of yours, e.g. `https://api.app.example`, and write a

@@ -6,12 +6,11 @@ mod words;
 use http::Method;
 
 use crate::notes::Notes;
-use crate::seen::{Body, Head, Seen};
+use crate::seen::{Body, FORM, Head, Seen};
 use options::{IGNORED_FLAGS, LEFT_OUT_WITH_VALUE, takes_value};
 
 /// What is assumed of a response that nobody has seen.
 const ASSUMED_RESPONSE_BYTES: u64 = 2000;
-const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Why a command cannot become a study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -265,7 +264,7 @@ impl Command {
         }
         let request = match data {
             Some(data) => match std::str::from_utf8(&data) {
-                Ok(text) => Body::of_text(text, media_type, keep_values, notes),
+                Ok(text) => Body::of_request(text, media_type, keep_values, notes),
                 Err(_) => Body::of_bytes(data.len() as u64, media_type),
             },
             None => Body::default(),

@@ -165,7 +165,7 @@ impl Request<'_> {
 
     fn body(&self, keep_values: bool, notes: &mut Notes) -> Body {
         match self.text() {
-            Some(text) => Body::of_text(text, self.media_type(), keep_values, notes),
+            Some(text) => Body::of_request(text, self.media_type(), keep_values, notes),
             None => Body::of_bytes(bytes(self.body_size), self.media_type()),
         }
     }

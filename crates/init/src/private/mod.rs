@@ -1,8 +1,13 @@
 //! What should not leave the user's machine, and what stands in its place.
 
+mod credential;
+mod segment;
+
 use crate::json;
 use crate::notes::Notes;
-use crate::url::{Url, decoded};
+use crate::url::Url;
+use credential::{is_credential, shown, without_credentials};
+use segment::{plain_segment, stand_in};
 
 /// Fields that a client or the lab sets by itself, and those of one connection or one part of a body.
 const SET_BY_CLIENTS: &[&str] = &[
@@ -32,21 +37,6 @@ const SET_BY_CLIENTS: &[&str] = &[
     "user-agent",
     "via",
 ];
-/// A field with one of these in its name is a credential.
-const CREDENTIALS: &[&str] = &[
-    "auth",
-    "cookie",
-    "credential",
-    "csrf",
-    "jwt",
-    "key",
-    "passw",
-    "secret",
-    "session",
-    "signature",
-    "token",
-    "xsrf",
-];
 /// Fields whose values say nothing about the user.
 const HARMLESS: &[&str] = &[
     "accept",
@@ -55,8 +45,6 @@ const HARMLESS: &[&str] = &[
     "pragma",
     "x-requested-with",
 ];
-/// A longer part of a path that mixes letters and digits is taken for a token.
-const TOKEN_CHARS: usize = 16;
 /// What a study may have, with room for what tells two origins apart.
 const MAX_PATH_BYTES: usize = 1900;
 const MAX_FIELDS_BYTES: usize = 8000;
@@ -74,9 +62,11 @@ const ROUTES: &[&str] = &[
 /// Returns the path with stand-ins for numbers, UUIDs, tokens and addresses, so that requests of one
 /// template get one path, and with stand-ins of the same length for the values of the query.
 pub(crate) fn path(url: &Url, notes: &mut Notes) -> String {
-    let segments = url.path.split('/');
-    let segments = segments.map(|s| stand_in(&decoded(s)).unwrap_or(s));
-    let mut path = origin_form(&segments.collect::<Vec<_>>().join("/"), |_| "x".to_owned());
+    let segments: Vec<&str> = url.path.split('/').collect();
+    let segments: Vec<String> = (segments.iter().enumerate())
+        .map(|(at, segment)| plain_segment(segment, at + 1 == segments.len(), notes))
+        .collect();
+    let mut path = origin_form(&segments.join("/"), |_| "x".to_owned());
     if ROUTES.iter().any(|route| path.starts_with(route)) {
         path.insert_str(0, "/app");
         notes.replaced(format!("a path that is the lab's own, by {path}"));
@@ -102,32 +92,22 @@ pub(crate) fn path(url: &Url, notes: &mut Notes) -> String {
 pub(crate) fn kept_path(url: &Url, notes: &mut Notes) -> Result<String, &'static str> {
     let escaped = |b: u8| format!("%{b:02X}");
     // Clients resolve these parts before they send a request.
-    let no_dots = |part| {
-        if matches!(part, "." | "..") {
-            "x"
-        } else {
-            part
-        }
+    let no_dots = |part: &str| match part {
+        "." | ".." => "x".to_owned(),
+        part => without_credentials(part, ';', "the path of a URL", notes),
     };
-    let segments = url.path.split('/').map(no_dots);
-    let mut path = origin_form(&segments.collect::<Vec<_>>().join("/"), escaped);
+    let segments: Vec<String> = url.path.split('/').map(no_dots).collect();
+    let mut path = origin_form(&segments.join("/"), escaped);
     if ROUTES.iter().any(|route| path.starts_with(route)) {
         notes.remark(format!(
             "{path} is a path of the lab's own server: only a server of your own can answer it (--server)"
         ));
     }
     if let Some(query) = &url.query {
-        let kept = |part: &str| match part.split_once('=') {
-            Some((name, value)) if is_credential(&name.to_ascii_lowercase()) => {
-                notes.left_out(format!("the value of `{name}` in the query of a URL"));
-                format!("{name}={}", "x".repeat(value.len()))
-            }
-            _ => part.to_owned(),
-        };
-        let parts: Vec<String> = query.split('&').map(kept).collect();
+        let query = without_credentials(query, '&', "the query of a URL", notes);
         path = format!(
             "{path}?{}",
-            allowed(&parts.join("&"), escaped).replace("//", "%2F%2F")
+            allowed(&query, escaped).replace("//", "%2F%2F")
         );
     }
     match path.len() > MAX_PATH_BYTES {
@@ -160,41 +140,11 @@ fn allowed(text: &str, other: impl Fn(u8) -> String) -> String {
     bytes.iter().enumerate().map(plain).collect()
 }
 
-/// What stands for a part of a path that differs from request to request or from user to user.
-fn stand_in(segment: &str) -> Option<&'static str> {
-    let hex = |c: char| c.is_ascii_hexdigit();
-    let is_uuid = || {
-        let lengths = segment.split('-').map(str::len);
-        lengths.eq([8, 4, 4, 4, 12]) && segment.chars().all(|c| c == '-' || hex(c))
-    };
-    let is_token = || {
-        segment.len() >= TOKEN_CHARS
-            && segment.contains(|c: char| c.is_ascii_digit())
-            && segment.contains(|c: char| c.is_ascii_alphabetic())
-            && !segment.contains('.')
-    };
-    if segment.is_empty() {
-        None
-    } else if matches!(segment, "." | "..") {
-        Some("x")
-    } else if segment.chars().all(|c| c.is_ascii_digit()) {
-        Some("1")
-    } else if is_uuid() {
-        Some("00000000-0000-4000-8000-000000000000")
-    } else if segment.contains('@') {
-        Some("someone")
-    } else if is_token() {
-        Some("token")
-    } else {
-        None
-    }
-}
-
 /// `name=xxx` for `name=abc`. What has no name is a value.
 fn query_part(part: &str, notes: &mut Notes) -> String {
     let is_name = |name: &str| {
         let valid = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
-        name.len() <= 32 && name.chars().all(valid) && stand_in(name).is_none()
+        name.len() <= 32 && name.chars().all(valid) && stand_in(name, false).is_none()
     };
     let (name, value) = match part.split_once('=') {
         Some((name, value)) if is_name(name) => (format!("{name}="), value),
@@ -254,18 +204,29 @@ pub(crate) fn headers(
     kept
 }
 
-/// Whether a name in lower case is that of a credential.
-fn is_credential(name: &str) -> bool {
-    CREDENTIALS.iter().any(|part| name.contains(part))
+/// Returns the text if it is a form's, without the values that are credentials.
+pub(crate) fn form(text: &str, notes: &mut Notes) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._~*+%[]".contains(c);
+    let is_pair = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) => !name.is_empty() && name.chars().all(is_name),
+        None => false,
+    };
+    (text.split('&').all(is_pair)).then(|| without_credentials(text, '&', "a form", notes))
 }
 
-/// Returns the text if it is JSON, with its values replaced unless they are to be kept.
+/// Returns the text if it is JSON, with its values replaced; if they are to be kept, only the credentials.
 pub(crate) fn json(text: &str, keep_values: bool, notes: &mut Notes) -> Option<String> {
     if text.trim().is_empty() || serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
         return None;
     }
     if keep_values {
-        return Some(text.to_owned());
+        return Some(json::without_secrets(text, |key| {
+            let is_secret = is_credential(key);
+            if is_secret {
+                notes.left_out(format!("the value of `{}` in a JSON body", shown(key)));
+            }
+            is_secret
+        }));
     }
     notes.replaced("the values in a JSON body, by others of the same length");
     Some(json::without_values(text))
@@ -289,6 +250,10 @@ mod tests {
             (
                 "https://a.example/a?access_token=abc&ids[]=1",
                 "/a?access_token=xxx&ids%5B%5D=1",
+            ),
+            (
+                "https://a.example/a;sid=abc?p%77d=abc&zipcode=1",
+                "/a;sid=xxx?p%77d=xxx&zipcode=1",
             ),
             (
                 "https://a.example//a/../b'?next=https://b",
@@ -318,6 +283,30 @@ mod tests {
             ("https://a.example/u/jo%40b.example/x", "/u/someone/x"),
             ("https://a.example/s/Zm9vYmFyYmF6cXV4MTIz/x", "/s/token/x"),
             (
+                "https://a.example/verify/eyJhbGciOiJ9.eyJz.dozj",
+                "/verify/token",
+            ),
+            (
+                "https://a.example/reset/Zm9vYmFyYmF6cXV.4MTIz",
+                "/reset/token",
+            ),
+            (
+                "https://a.example/invite/AbCdEfGhIjKlMnOpQrStUvWxYz",
+                "/invite/token",
+            ),
+            (
+                "https://a.example/getUserNotificationSettings",
+                "/getUserNotificationSettings",
+            ),
+            ("https://a.example/users/+491701234567/x", "/users/1/x"),
+            ("https://a.example/weather/52.5200,13.4050", "/weather/1"),
+            ("https://a.example/ssn/123-45-6789", "/ssn/1"),
+            ("https://a.example/a;sid=abc;v=2/b", "/a;sid=xxx;v=2/b"),
+            (
+                "https://a.example/app-1a2b3c4d5e6f7a8b.js",
+                "/app-1a2b3c4d5e6f7a8b.js",
+            ),
+            (
                 "https://a.example/app.4f3a2b1c9d8e7f6a.js",
                 "/app.4f3a2b1c9d8e7f6a.js",
             ),
@@ -334,6 +323,21 @@ mod tests {
             let again = plain_path(&format!("https://a.example{plain}"));
             assert_eq!(again, plain, "not stable");
         }
+    }
+
+    #[test]
+    fn what_is_replaced_in_a_path_is_listed() {
+        let url = "https://a.example/u/17/jo@b.example/Zm9vYmFyYmF6cXV4MTIz/x";
+        let mut notes = Notes::default();
+        path(&Url::parse(url).unwrap(), &mut notes);
+        assert_eq!(
+            notes.lines(),
+            [
+                "replaced: a number in the path of a URL, by 1",
+                "replaced: a token in the path of a URL, by token",
+                "replaced: an address in the path of a URL, by someone",
+            ]
+        );
     }
 
     #[test]
