@@ -48,6 +48,28 @@ fn report_of_imported_run_has_verdicts_and_names_its_source() {
     assert_eq!(original.cells(), reimported.cells());
 }
 
+/// No plan says which row of one arm is which of the other.
+#[test]
+fn order_of_rows_does_not_matter() {
+    let sandbox = Sandbox::new();
+    let report = |name: &str, first: usize| {
+        let mut text = String::from("network,arm,protocol,block,end_ns\n");
+        for block in 0..12 {
+            for row in 0..3 {
+                text += &format!("train,one,h2,{block},{}\n", 100_000_000 + row * 10_000_000);
+                let ms = [50, 112, 125][(first + row) % 3];
+                text += &format!("train,two,h3,{block},{}\n", ms * 1_000_000);
+            }
+        }
+        sandbox.write(&format!("{name}.csv"), &text);
+        let file = format!("{name}.csv");
+        sandbox.run(&["import", &file, "--out", name]).exits_with(0);
+        sandbox.run(&["report", name]).exits_with(0).stdout
+    };
+    let (one, other) = (report("rising", 0), report("turned", 1));
+    assert_eq!(one, other);
+}
+
 /// What two phones' engines measured: HTTP/3 is allowed in one of them, and 30 ms faster.
 #[test]
 fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {

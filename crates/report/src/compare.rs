@@ -56,7 +56,8 @@ struct Pairing<'a> {
 }
 
 impl Pairing<'_> {
-    /// Returns the (arm, baseline) times of the steps that both made, for each block that has both.
+    /// Returns the (arm, baseline) times of the steps that both made, for each block that has both. Imported
+    /// calls have no plan that says which of one arm is which of the other: of these it is the medians.
     fn steps(&self) -> BTreeMap<u32, Steps> {
         let timeout_ns = self.run.timeout_ns;
         let pairs = |(&block, arm): (&u32, &&record::Cell)| {
@@ -64,18 +65,17 @@ impl Pairing<'_> {
                 .population
                 .steps(self.baseline.get(&block)?, timeout_ns);
             let arm = self.population.steps(arm, timeout_ns);
-            let both: Vec<(Span, Span)> = arm
-                .iter()
-                .filter_map(|(id, time)| Some((*time, *baseline.get(id)?)))
-                .collect();
-            if both.is_empty() {
-                // Imported calls of different ids: their medians are all that can be compared.
+            if self.population.is_imported() {
                 let median = |steps: BTreeMap<u32, Span>| {
                     stats::median(&steps.into_values().collect::<Vec<_>>())
                 };
                 return Some((block, vec![(median(arm)?, median(baseline)?)]));
             }
-            Some((block, both))
+            let both: Vec<(Span, Span)> = arm
+                .iter()
+                .filter_map(|(id, time)| Some((*time, *baseline.get(id)?)))
+                .collect();
+            (!both.is_empty()).then_some((block, both))
         };
         self.arm.iter().filter_map(pairs).collect()
     }

@@ -218,6 +218,11 @@ impl Population {
         }
     }
 
+    /// Reports whether its calls were imported, and so have no plan.
+    pub(crate) fn is_imported(&self) -> bool {
+        matches!(self.members, Members::Imported { .. })
+    }
+
     /// Returns those of a cell's calls that belong to it. Cells have none of a group that is bound by
     /// time.
     pub(crate) fn of<'a>(&'a self, calls: &'a [Call]) -> impl Iterator<Item = &'a Call> {
