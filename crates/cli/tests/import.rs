@@ -48,6 +48,29 @@ fn report_of_imported_run_has_verdicts_and_names_its_source() {
     assert_eq!(original.cells(), reimported.cells());
 }
 
+#[test]
+fn groups_without_a_success_are_reported() {
+    let sandbox = Sandbox::new();
+    let mut text = field_csv();
+    for block in 0..12 {
+        text += &format!("train,ios h3,h3,{block},lost,,30000000000,timed_out\n");
+    }
+    sandbox.write("field.csv", &text);
+    sandbox
+        .run(&["import", "field.csv", "--out", "field"])
+        .exits_with(0);
+    sandbox
+        .run(&["report", "field"])
+        .exits_with(0)
+        .stdout_contains("12 of 12 requests timed out");
+    let one = "network,arm,protocol,block,end_ns\nn,a,h2,0,9\n";
+    sandbox.write("one.csv", one);
+    sandbox
+        .run(&["import", "one.csv", "--out", "one"])
+        .exits_with(0)
+        .stderr_contains("1 request in 1 cell; next:");
+}
+
 /// No plan says which row of one arm is which of the other.
 #[test]
 fn order_of_rows_does_not_matter() {

@@ -147,11 +147,11 @@ fn distinct<'a>(
 /// A group is bulk when all its responses have the same size, and that is a large one.
 fn groups<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<Group> {
     let mut sizes: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
-    for call in calls.filter(|call| call.result == CallResult::Ok) {
-        sizes
-            .entry(&call.group)
-            .or_default()
-            .insert(call.response_bytes);
+    for call in calls {
+        let of_group = sizes.entry(&call.group).or_default();
+        if call.result == CallResult::Ok {
+            of_group.insert(call.response_bytes);
+        }
     }
     let group = |(name, sizes): (&str, BTreeSet<u64>)| {
         let one = (sizes.len() == 1).then(|| sizes.first().copied()).flatten();
@@ -279,6 +279,15 @@ mod tests {
         other.baseline = Some("ios h4".into());
         let refused = import(&rows(TWO), &other).unwrap_err().to_string();
         assert!(refused.contains("did you mean `ios h2`"), "{refused}");
+    }
+
+    #[test]
+    fn groups_are_those_of_failed_requests_too() {
+        let text = TWO.replace("\"end_ns\":70", "\"end_ns\":70,\"group\":\"lost\"");
+        let (run, cells) = import(&rows(&text), &options()).unwrap();
+        let names: Vec<&str> = run.groups.iter().map(|group| group.name.as_str()).collect();
+        assert_eq!(names, ["lost", "requests"]);
+        record::RunData::new(run, cells).unwrap();
     }
 
     #[test]

@@ -64,9 +64,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     store.write_run(&run)?;
     out::note!(
-        "{} requests in {} cells; next: commute report {}",
-        rows.len(),
-        cells.len(),
+        "{} in {}; next: commute report {}",
+        report::count(rows.len(), "request"),
+        report::count(cells.len(), "cell"),
         args.out.display()
     );
     Ok(exit::PASS)
