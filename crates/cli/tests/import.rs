@@ -71,6 +71,28 @@ fn groups_without_a_success_are_reported() {
         .stderr_contains("1 request in 1 cell; next:");
 }
 
+#[test]
+fn attempts_that_do_not_count_are_left_out() {
+    let sandbox = Sandbox::new();
+    let mut text = String::from("network,arm,protocol,block,cell_status,end_ns\n");
+    for (status, ns) in [("counted", 7), ("", 8), ("repeated", 9), ("superseded", 10)] {
+        text += &format!("n,a,h2,0,{status},{ns}\n");
+    }
+    sandbox.write("own.csv", &text);
+    sandbox
+        .run(&["import", "own.csv", "--out", "own"])
+        .exits_with(0)
+        .stderr_contains("left out 2 requests of cells that do not count")
+        .stderr_contains("2 requests in 1 cell;");
+    let records = sandbox.records("own");
+    let times: Vec<u64> = records.cells()[0]
+        .calls
+        .iter()
+        .map(|call| call.end_ns)
+        .collect();
+    assert_eq!(times, [7, 8]);
+}
+
 /// No plan says which row of one arm is which of the other.
 #[test]
 fn order_of_rows_does_not_matter() {

@@ -1,6 +1,6 @@
 //! One request, as a row of an import.
 
-use record::{Arm, Call, CallResult, Exchange, Proof, State};
+use record::{Arm, Call, CallResult, CellStatus, Exchange, Proof, State};
 use serde::Deserialize;
 
 use crate::slug::slug;
@@ -23,6 +23,8 @@ pub struct ImportedCall {
     pub block: u32,
     /// How long the request took; if it timed out, its time limit.
     pub end_ns: u64,
+    /// In CSV of commute's own: whether its cell is `counted`; if absent or empty, it is.
+    pub cell_status: Option<String>,
     /// Its group in the report; `requests` if absent.
     pub group: Option<String>,
     /// Whether it was the first request on its connection; if absent, whether `tls_ns` is present.
@@ -62,6 +64,12 @@ pub struct ImportedCall {
 }
 
 impl ImportedCall {
+    /// Reports whether its cell counts: reports count one attempt of each cell.
+    pub fn is_counted(&self) -> bool {
+        let status = self.cell_status.as_deref().unwrap_or_default();
+        status.is_empty() || status == CellStatus::Counted.name()
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         if !PROTOCOLS.contains(&self.protocol.as_str()) {
             let (is, known) = (&self.protocol, PROTOCOLS.join(", "));

@@ -51,7 +51,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let file = args.file.display();
     let text = text(&args.file)?;
-    let rows = rows::read(&args.file, &text).with_context(|| file.to_string())?;
+    let mut rows = rows::read(&args.file, &text).with_context(|| file.to_string())?;
+    let all = rows.len();
+    rows.retain(|(_, row)| row.is_counted());
+    if rows.len() < all {
+        out::note!(
+            "note: left out {} of cells that do not count, by the column cell_status",
+            report::count(all - rows.len(), "request")
+        );
+    }
     let options = ImportOptions {
         study: args.study.clone(),
         question: args.question.clone(),
