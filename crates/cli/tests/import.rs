@@ -198,6 +198,10 @@ fn json_is_checked_key_by_key() {
         let output = sandbox.run(&["import", "bad.ndjson", "--out", "bad"]);
         output.exits_with(1).stderr_contains(problem);
     }
+    sandbox.write("bom.ndjson", &format!("\u{feff}{right}\n"));
+    sandbox
+        .run(&["import", "bom.ndjson", "--out", "bom"])
+        .exits_with(0);
     let unread = right.replace("end_ns", "latency_ms\": 3, \"end_ns");
     sandbox.write("unread.ndjson", &format!("{unread}\n"));
     sandbox
@@ -229,6 +233,17 @@ fn bad_row_is_reported_and_no_run_is_created() {
             "network,arm,protocol,block,end_ns\n".to_owned(),
             "no request",
             "",
+        ),
+        (
+            "network,arm,protocol,block,end_ns,error\r\n\r\nn,a,h2,0,9,\"two\nlines\"\r\n\r\nn,a,h2,1,-9,\r\n"
+                .to_owned(),
+            "line 6: `end_ns` is \"-9\",",
+            "expected a whole number, 0 or more",
+        ),
+        (
+            "network,arm,protocol,block,end_ns\nn,a,h2,0,9\nn,a,h2,1\n".to_owned(),
+            "line 3: 4 fields",
+            "but the header has 5",
         ),
     ] {
         let file = sandbox.write("bad.csv", &text);

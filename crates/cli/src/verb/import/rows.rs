@@ -10,10 +10,13 @@ use crate::out;
 
 const REQUIRED: [&str; 5] = ["network", "arm", "protocol", "block", "end_ns"];
 
+const WHOLE_NUMBER: &str = "a whole number, 0 or more";
+
 type Rows = Vec<(usize, ImportedCall)>;
 
 /// Reads every row, with the number of its line.
 pub(super) fn read(path: &Path, text: &str) -> anyhow::Result<Rows> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let extension = path.extension().unwrap_or_default();
     match extension == "ndjson" || extension == "jsonl" {
         true => from_json(text),
@@ -54,7 +57,7 @@ fn wrong_value(object: &Map<String, Value>, error: &serde_json::Error) -> String
             .rsplit_once("expected ")
             .map_or(text.as_str(), |(_, what)| what);
         match expected {
-            "u32" | "u64" => "a whole number, 0 or more".to_owned(),
+            "u32" | "u64" => WHOLE_NUMBER.to_owned(),
             other => other.to_owned(),
         }
     };
@@ -83,10 +86,31 @@ fn from_csv(text: &str) -> anyhow::Result<Rows> {
         .from_reader(text.as_bytes());
     let header = reader.headers()?.clone();
     check_columns(&header)?;
-    (2..)
-        .zip(reader.deserialize())
-        .map(|(line, row)| Ok((line, row.map_err(|e| with_column(&e, &header, line))?)))
-        .collect()
+    let mut rows = Rows::new();
+    let mut record = csv::StringRecord::new();
+    loop {
+        let line = next_line(reader.position(), text);
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => return Ok(rows),
+            Err(error) => return Err(with_line(line, &error)),
+        }
+        let row = record.deserialize(Some(&header));
+        rows.push((
+            line,
+            row.map_err(|e| with_value(line, &e, &header, &record))?,
+        ));
+    }
+}
+
+/// The line in which the next row begins: the reader is at the end of the last one, before empty lines.
+fn next_line(at: &csv::Position, text: &str) -> usize {
+    let rest = text
+        .as_bytes()
+        .get(at.byte() as usize..)
+        .unwrap_or_default();
+    let breaks = rest.iter().take_while(|b| b"\r\n".contains(b));
+    at.line() as usize + breaks.filter(|b| **b == b'\n').count()
 }
 
 /// Refuses a header that lacks a required column, and notes what nothing reads.
@@ -129,14 +153,40 @@ fn note_unread(what: &str, names: &BTreeSet<String>) {
     }
 }
 
-/// Adds the name of the column to an error.
-fn with_column(error: &csv::Error, header: &csv::StringRecord, line: usize) -> anyhow::Error {
+/// Names the line of a row that is none.
+fn with_line(line: usize, error: &csv::Error) -> anyhow::Error {
     match error.kind() {
-        csv::ErrorKind::Deserialize { err, .. } => {
-            let column = err.field().and_then(|place| header.get(place as usize));
-            let column = column.map_or(String::new(), |name| format!("{name}: "));
-            anyhow::anyhow!("line {line}: {column}{}", err.kind())
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => anyhow::anyhow!(
+            "line {line}: {}, but the header has {expected_len}",
+            report::count(*len as usize, "field")
+        ),
+        _ => anyhow::anyhow!("line {line}: {error}"),
+    }
+}
+
+/// Names the column, the value and what it should be.
+fn with_value(
+    line: usize,
+    error: &csv::Error,
+    header: &csv::StringRecord,
+    record: &csv::StringRecord,
+) -> anyhow::Error {
+    use csv::DeserializeErrorKind::{ParseBool, ParseInt};
+    let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
+        return with_line(line, error);
+    };
+    let at = err.field().unwrap_or_default() as usize;
+    let name = header.get(at).unwrap_or_default();
+    let value = record.get(at).unwrap_or_default();
+    match err.kind() {
+        ParseInt(_) => {
+            anyhow::anyhow!("line {line}: `{name}` is {value:?}, expected {WHOLE_NUMBER}")
         }
-        _ => anyhow::anyhow!("{error}"),
+        ParseBool(_) => {
+            anyhow::anyhow!("line {line}: `{name}` is {value:?}, expected true or false")
+        }
+        other => anyhow::anyhow!("line {line}: `{name}` is {value:?}: {other}"),
     }
 }
