@@ -45,6 +45,39 @@ const CASES: &[Case] = &[
         &["small.toml/run", "Not a directory"],
     ),
     (&["report"], &["<DIR>"]),
+    (
+        &[
+            "report",
+            "none",
+            "--regret",
+            "a",
+            "--oracle",
+            "b",
+            "--fail-if",
+            "errors > 1%",
+        ],
+        &["'--regret <ARM>' cannot be used with"],
+    ),
+    (
+        &[
+            "report", "none", "--regret", "a", "--oracle", "b", "--html", "a.html",
+        ],
+        &["'--regret <ARM>' cannot be used with"],
+    ),
+    (
+        &[
+            "report", "none", "--regret", "a", "--oracle", "b", "--format", "json",
+        ],
+        &["'--regret <ARM>' cannot be used with"],
+    ),
+    (
+        &["report", "none", "--html", "-", "--card", "-"],
+        &["--html - and --card - both write", "name a file"],
+    ),
+    (
+        &["codec", "my.json", "--codec", "json"],
+        &["cannot be used with"],
+    ),
     (&["report", "none"], &["none contains no run.json"]),
     (&["report", "."], &[". contains no run.json"]),
     (&["report", "small.toml"], &["small.toml"]),

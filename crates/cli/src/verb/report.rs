@@ -33,7 +33,12 @@ pub(crate) struct Args {
     format: Format,
     /// Print this arm's regret instead of the report: what it lost against the better of the --oracle
     /// arms
-    #[arg(long, value_name = "ARM", requires = "oracle")]
+    #[arg(
+        long,
+        value_name = "ARM",
+        requires = "oracle",
+        conflicts_with_all = ["format", "fail_if", "hdr", "card", "html"]
+    )]
     regret: Option<String>,
     /// An arm that the --regret arm chooses from; repeatable
     #[arg(long, value_name = "ARM", requires = "regret")]
@@ -75,6 +80,13 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
+    // Two documents in one stream are neither.
+    let to_stdout = |file: &Option<PathBuf>| file.as_deref() == Some(Path::new(STDOUT));
+    if to_stdout(&args.html) && to_stdout(&args.card) {
+        return Err(exit::usage(
+            "--html - and --card - both write to standard output; name a file for one of them",
+        ));
+    }
     let shards = args
         .dirs
         .iter()
@@ -95,8 +107,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Some(dir) = &args.hdr {
         write_hdr(&data, dir)?;
     }
-    let to_stdout = |file: &Option<PathBuf>| file.as_deref() == Some(Path::new(STDOUT));
-    // Two documents in one stream are neither.
     match to_stdout(&args.html) || to_stdout(&args.card) {
         true => note_thresholds(&summary),
         false => print(&summary, &data, args.format)?,

@@ -31,7 +31,8 @@ use crate::{exit, out};
 pub(crate) struct Args {
     /// Your own JSON: one or more samples of the same payload; - is standard input. Nothing is sent
     /// anywhere
-    #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "size", "runtime", "check", "twice"])]
+    #[arg(value_name = "FILE", conflicts_with_all = ["message", "all", "size", "runtime", "codec",
+        "check", "twice", "budget", "cold"])]
     file: Vec<PathBuf>,
     /// With FILE: a network to predict transfer times for; repeatable [default: 4g-tether and
     /// lighthouse-slow4g]
