@@ -112,6 +112,10 @@ fn a_run_compared_with_itself_is_said_to_be_the_same() {
         warnings,
         ["both folders hold the same run: nothing can have changed"]
     );
+    let other = data(&quickstart(), &NETWORKS, 10, 2);
+    assert_eq!(old().run(), other.run());
+    let warnings = compare_runs(&old(), &other).unwrap().warnings;
+    assert_eq!(warnings, Vec::<String>::new());
 }
 
 #[test]
