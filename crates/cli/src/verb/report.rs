@@ -46,10 +46,11 @@ pub(crate) struct Args {
     /// Fail if this holds for any arm, e.g. 'first.p95 > 300ms'; repeatable
     ///
     /// `[ARM/][GROUP.]MEASURE[.FIGURE] OPERATOR VALUE [on NETWORK]`: MEASURE is first, warm, whole or
-    /// load (requests that are bound by time), FIGURE median (if left out), p50, p90, p95, p99 or p99.9,
-    /// OPERATOR <, <=, > or >=, and VALUE has ns, us, ms or s. Or MEASURE is goodput, with e.g. 5Mbit/s,
-    /// or errors, with e.g. 1%. Each is printed with its figure. A condition without enough requests is
-    /// undetermined, which fails, too: name the group that has enough, or see --allow-undecided.
+    /// load (requests that are bound by time), FIGURE median (if left out), p50, p90, p95, p99 or, of
+    /// load, p99.9, OPERATOR <, <=, > or >=, and VALUE has ns, us, ms or s. Or MEASURE is goodput, with
+    /// e.g. 5Mbit/s, or errors, with e.g. 1%. Each is printed with its figure. A condition without enough
+    /// requests is undetermined, which fails, too: name the group that has enough, or see
+    /// --allow-undecided.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<Threshold>,
     /// Treat undetermined conditions of --fail-if as passed

@@ -47,12 +47,15 @@ impl Threshold {
             (_, Figure::Median) => (label.clone(), measure.time.clone(), why),
             (_, Figure::Percentile(percent)) => {
                 let enough = stats::fewest_requests(percent / 100.0);
-                let why = format!(
-                    "not enough requests: it takes {enough} in every block, or {} blocks with {} \
-                     requests beyond it",
-                    stats::MIN_BLOCKS_FOR_POOLING,
-                    stats::MIN_REQUESTS_BEYOND
-                );
+                let pooled = match measure.load {
+                    Some(_) => String::new(),
+                    None => format!(
+                        ", or {} blocks with {} requests beyond it",
+                        stats::MIN_BLOCKS_FOR_POOLING,
+                        stats::MIN_REQUESTS_BEYOND
+                    ),
+                };
+                let why = format!("not enough requests: it takes {enough} in every block{pooled}");
                 (
                     format!("{label}, p{percent}"),
                     percentile(measure, percent),

@@ -81,6 +81,11 @@ impl FromStr for Threshold {
                 "{word} is one figure per block, which has only a median"
             ));
         }
+        if subject != Subject::Load && figure == Figure::Percentile(99.9) {
+            return Err(format!(
+                "{word} has no p99.9, which reports give of load only: write e.g. {word}.p99"
+            ));
+        }
         let limit = parse_value(value, subject.unit())?;
         Ok(Threshold {
             text: text.trim().to_owned(),
@@ -192,6 +197,7 @@ mod tests {
             ("errors > 0.01", "e.g. 1%"),
             ("errors.p95 > 1%", "errors > 1%"),
             ("whole.p95 > 2s", "only a median"),
+            ("warm.p99.9 > 2s", "warm has no p99.9"),
         ] {
             let error = text.parse::<Threshold>().unwrap_err();
             assert!(error.contains(answer), "{text}: {error}");
