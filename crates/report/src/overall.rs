@@ -83,6 +83,7 @@ fn best_overall(valid: &[&NetworkSummary], baseline: &str) -> String {
         .collect();
     let mut seen = BTreeSet::new();
     let mut parts = Vec::new();
+    let mut is_alike = true;
     for label in labels
         .into_iter()
         .filter(|label| seen.insert((*label).clone()))
@@ -95,15 +96,22 @@ fn best_overall(valid: &[&NetworkSummary], baseline: &str) -> String {
         let all = rivals(valid[0]).count();
         let part = match everywhere_best(&needs) {
             Some(need) => best_words(&need, all),
-            None => needs
-                .iter()
-                .map(|(network, need)| format!("{} on {network}", best_words(need, all)))
-                .collect::<Vec<_>>()
-                .join(", "),
+            None => {
+                is_alike = false;
+                let on = |(network, need): &(String, Need)| {
+                    format!("{} on {network}", best_words(need, all))
+                };
+                needs.iter().map(on).collect::<Vec<_>>().join(", ")
+            }
         };
-        parts.push(format!(" {}: {part}.", capitalised(label)));
+        parts.push(format!("{}: {part}.", capitalised(label)));
     }
-    format!("It depends on the request.{}", parts.concat())
+    match (parts.len(), is_alike) {
+        (1, true) => {}
+        (1, false) => parts.insert(0, "It depends on the network.".into()),
+        _ => parts.insert(0, "It depends on the request.".into()),
+    }
+    parts.join(" ")
 }
 
 /// Returns the arms that are best on all networks, and those that may be as good on each; `None` if no

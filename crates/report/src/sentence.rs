@@ -72,14 +72,17 @@ impl<'a> Writer<'a> {
     }
 
     fn by_need(&self, needs: &[Need]) -> String {
-        let mut text = "It depends on the request.".to_owned();
+        let mut sentences = Vec::new();
+        if needs.len() > 1 {
+            sentences.push("It depends on the request.".to_owned());
+        }
         let all = self
             .arms
             .iter()
             .filter(|arm| arm.role != Role::Repeat)
             .count();
         for need in needs {
-            text += &format!(" {}: {}", capitalised(&need.label), best_words(need, all));
+            let mut text = format!("{}: {}", capitalised(&need.label), best_words(need, all));
             let leader = self
                 .rivals()
                 .find(|arm| Some(&arm.name) == need.best.first());
@@ -92,8 +95,9 @@ impl<'a> Writer<'a> {
             {
                 text += &format!(", {words}");
             }
-            text.push('.');
+            sentences.push(text + ".");
         }
+        let text = sentences.join(" ");
         let named = |arm: &&ArmSummary| needs.iter().any(|need| need.best.contains(&arm.name));
         match self.rivals().find(named) {
             Some(arm) => text + &self.caveats(arm),
@@ -125,10 +129,11 @@ impl<'a> Writer<'a> {
             let comparisons = rivals
                 .iter()
                 .filter_map(|arm| arm.measures[i].comparison.as_ref());
-            let widest = comparisons.map(|c| c.margin_ns).fold(0.0, f64::max);
-            format!("{} within {}", measure.label, duration(widest))
+            // A measure without requests is not compared.
+            let widest = comparisons.map(|c| c.margin_ns).reduce(f64::max)?;
+            Some(format!("{} within {}", measure.label, duration(widest)))
         };
-        let measures: Vec<String> = decisive.map(within).collect();
+        let measures: Vec<String> = decisive.filter_map(within).collect();
         format!(
             "No difference from {}: {} ({}, {}).",
             self.baseline.name,

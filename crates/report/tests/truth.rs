@@ -102,7 +102,9 @@ fn check_network(network: &NetworkSummary, text: &str) -> Result<(), TestCaseErr
         );
         let loses = |arm| decisive(arm, Verdict::Slower) || decisive(arm, Verdict::NotFaster);
         prop_assert!(arms().any(loses), "{sentence}\n{text}");
-    } else if sentence.starts_with("It depends on the request") {
+    } else if network.advice == Advice::ByNeed {
+        let depends = sentence.starts_with("It depends on the request");
+        prop_assert_eq!(depends, network.needs.len() > 1, "{}", sentence);
         for need in &network.needs {
             prop_assert!(sentence.contains(&need.label[1..]), "{sentence}");
             for arm in need

@@ -118,7 +118,11 @@ pub(super) fn verdicts(network: &NetworkSummary, baseline: &str) -> Markup {
 /// Returns the figures of a measure, or why there are none.
 fn figures_of(arm: &ArmSummary, measure: &Measure, column: Option<&Column>) -> Markup {
     let (Some(time), Some(column)) = (&measure.time, column) else {
-        let reason = arm.reasons.first().map_or("no clean cell", String::as_str);
+        let was_measured = arm.measures.iter().any(|other| other.time.is_some());
+        let reason = match was_measured {
+            true => "no such request",
+            false => arm.reasons.first().map_or("no cell", String::as_str),
+        };
         return html! { small { (reason) } };
     };
     html! {
@@ -136,8 +140,11 @@ fn figures_of(arm: &ArmSummary, measure: &Measure, column: Option<&Column>) -> M
 fn verdict(comparison: &Comparison, column: Option<&Column>) -> Markup {
     let words = verdict_words(comparison.verdict);
     let mut details: Vec<String> = difference_words(comparison, column).into_iter().collect();
-    if let Verdict::CannotTell { outlook, .. } = comparison.verdict {
-        details.push(outlook_words(outlook).to_owned());
+    if let Verdict::CannotTell { blocks, outlook } = comparison.verdict {
+        details.push(match blocks < stats::MIN_BLOCKS {
+            true => format!("verdicts need at least {} blocks", stats::MIN_BLOCKS),
+            false => outlook_words(outlook).to_owned(),
+        });
     }
     let clean = comparison.clean_only.map(verdict_words);
     details.extend(
