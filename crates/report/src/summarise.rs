@@ -361,7 +361,7 @@ fn notes(
         notes.extend(mismatch.filter(|note| seen.insert(note.clone())));
     }
     // The command follows it.
-    if comparisons.all > 0 {
+    if comparisons.all > 0 && repeat::replication(summariser.data).is_some() {
         notes.push(repeat::SAME_LOSSES.into());
     }
     notes

@@ -106,6 +106,18 @@ fn what_else_differs_is_warned_of() {
 }
 
 #[test]
+fn one_core_is_one() {
+    let one = of(&quickstart(), |run| run.host.cores = 1);
+    let warnings = compare_runs(&old(), &one).unwrap().warnings;
+    assert!(
+        warnings.contains(
+            &"the processor differs: Invented with 2 cores and Invented with 1 core".to_owned()
+        ),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn a_run_compared_with_itself_is_said_to_be_the_same() {
     let warnings = compare_runs(&old(), &old()).unwrap().warnings;
     assert_eq!(

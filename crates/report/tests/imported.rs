@@ -50,6 +50,14 @@ fn nothing_is_said_of_requests_that_were_not_made() {
 }
 
 #[test]
+fn nothing_is_said_of_machine_and_seed() {
+    let (summary, page) = report(&[base(), arm("same", "h3", 300.0, 100.0, 1.0)], &["n"], 10);
+    assert!(!page.contains("Processor"), "{page}");
+    let notes = summary.notes.join(" ");
+    assert!(!notes.contains("seed"), "{notes}");
+}
+
+#[test]
 fn nothing_depends_on_the_request_where_there_is_one_kind() {
     let wild = Invented {
         noise: 0.4,

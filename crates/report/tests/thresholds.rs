@@ -54,6 +54,17 @@ fn figures_are_those_of_the_report() {
 }
 
 #[test]
+fn each_known_group_is_named_once() {
+    let mut summary = report::summarise(&data(&quickstart(), &["true-metro"], 10, 1));
+    let threshold: Threshold = "bar.first > 1s".parse().unwrap();
+    let error = apply_thresholds(&mut summary, &[threshold]).unwrap_err();
+    assert!(
+        error.ends_with("no group is named `bar`; known: echo, image"),
+        "{error}"
+    );
+}
+
+#[test]
 fn errors_are_a_share_of_all_requests() {
     let mut arms = quickstart();
     arms[0].time_out_every = 4;

@@ -16,6 +16,7 @@ use stats::{Span, TwoRuns, Verdict};
 
 use crate::by_block::{ByBlock, Kind, Place, median};
 use crate::compare::ERROR;
+use crate::number::count;
 use crate::quantity::{Quantity, Unit};
 use crate::summarise;
 use crate::summary::AaCheck;
@@ -257,7 +258,10 @@ fn warnings(old: &RunData, new: &RunData) -> Vec<String> {
         was.host.kernel.clone(),
         is.host.kernel.clone(),
     );
-    let processor = |run: &Run| format!("{} with {} cores", run.host.cpu, run.host.cores);
+    let processor = |run: &Run| {
+        let cores = count(run.host.cores as usize, "core");
+        format!("{} with {cores}", run.host.cpu)
+    };
     differs("the processor", processor(was), processor(is));
     let priority = |run: &Run| {
         if run.host.realtime {

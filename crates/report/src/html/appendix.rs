@@ -148,15 +148,17 @@ fn environment(data: &RunData) -> Markup {
     table("Where it ran", &headings("Property", ["Value"]), &rows)
 }
 
-fn properties(commute: &str, host: &Host) -> [(&'static str, String); 9] {
+fn properties(commute: &str, host: &Host) -> Vec<(&'static str, String)> {
     let yes_no = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
     let stacks = host.stacks.iter().map(|(n, v)| format!("{n} {v}"));
     let hypervisor = host.hypervisor.clone();
-    [
-        (
-            "commute",
-            format!("{commute} {}", host.git.as_deref().unwrap_or("")),
-        ),
+    let version = format!("{commute} {}", host.git.as_deref().unwrap_or(""));
+    // Nothing is known of where imported requests were made.
+    if *host == Host::default() {
+        return vec![("commute", version)];
+    }
+    vec![
+        ("commute", version),
         ("Kernel", host.kernel.clone()),
         (
             "Processor",

@@ -12,6 +12,7 @@
 mod figure;
 mod parse;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -229,10 +230,16 @@ impl Names {
         let measures = arms.first().map_or(&[][..], |arm| &arm.measures);
         Names {
             arms: arms.iter().map(|arm| arm.name.clone()).collect(),
-            groups: measures.iter().map(|m| m.group.clone()).collect(),
+            groups: distinct(measures.iter().map(|m| m.group.clone())),
             networks: summary.networks.iter().map(|n| n.name.clone()).collect(),
         }
     }
+}
+
+/// Each name once, in the order of the first.
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| seen.insert(name.clone())).collect()
 }
 
 impl Operator {
