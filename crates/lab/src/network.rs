@@ -5,8 +5,11 @@ use std::path::Path;
 use link::{Network, PathSpec};
 
 use crate::error::LabError;
-use crate::study::StudyNetwork;
+use crate::study::{StudyNetwork, read_file};
 use crate::toml_file;
+
+/// Far above the longest trace that a network may have.
+const MAX_TRACE_BYTES: u64 = 64 << 20;
 
 /// Finds a built-in network by name, or reads the TOML file at the path `name`, relative to `base`.
 pub fn find(name: &str, base: &Path) -> Result<Network, LabError> {
@@ -18,10 +21,21 @@ pub fn find(name: &str, base: &Path) -> Result<Network, LabError> {
     let text = toml_file::read(&path, toml_file::Kind::Network)?;
     let trace_text = |file: &str| {
         let trace = path.with_file_name(file);
-        std::fs::read_to_string(&trace).map_err(|e| format!("{}: {e}", trace.display()))
+        read_trace(&trace).map_err(|why| format!("{}: {why}", trace.display()))
     };
     let file = path.display().to_string();
     Ok(Network::parse_with(&file, &text, &trace_text)?)
+}
+
+fn read_trace(file: &Path) -> Result<String, String> {
+    let content = read_file(file, MAX_TRACE_BYTES).map_err(|e| e.to_string())?;
+    if content.len() as u64 > MAX_TRACE_BYTES {
+        return Err(format!(
+            "more than {} MiB, the limit; shorten the trace",
+            MAX_TRACE_BYTES >> 20
+        ));
+    }
+    String::from_utf8(content).map_err(|_| "not a text of whole numbers".to_owned())
 }
 
 /// Returns a network with the same path in both directions.
@@ -68,6 +82,22 @@ pub(crate) fn from_record(n: &record::Network) -> Result<StudyNetwork, LabError>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A device or a pipe may have no end.
+    #[test]
+    fn only_regular_files_are_traces() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(
+            read_trace(Path::new("/dev/zero")),
+            Err("not a regular file".to_owned())
+        );
+        let file = folder.path().join("up.trace");
+        std::fs::write(&file, "1\n2\n").unwrap();
+        assert_eq!(read_trace(&file), Ok("1\n2\n".to_owned()));
+        let long = std::fs::File::create(&file).unwrap();
+        long.set_len(MAX_TRACE_BYTES + 1).unwrap();
+        assert!(read_trace(&file).unwrap_err().contains("64 MiB"));
+    }
 
     /// A run is continued with the networks of its record.
     #[test]
