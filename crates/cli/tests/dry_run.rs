@@ -8,6 +8,18 @@ use common::Sandbox;
 use common::study::SMALL_STUDY;
 
 #[test]
+fn a_study_cannot_control_the_terminal() {
+    let sandbox = Sandbox::new();
+    let study = SMALL_STUDY.replacen("question = \"", "question = \"\\u001b[2J", 1);
+    assert_ne!(study, SMALL_STUDY);
+    sandbox.add_small_study();
+    sandbox.write("small.toml", &study);
+    let output = sandbox.run(&["run", "small.toml", "--dry-run"]);
+    assert!(!output.stdout.contains('\u{1b}'), "{output}");
+    output.exits_with(0).stdout_contains("\u{fffd}[2J");
+}
+
+#[test]
 fn cells_are_listed_only_when_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();

@@ -93,6 +93,24 @@ fn attempts_that_do_not_count_are_left_out() {
     assert_eq!(times, [7, 8]);
 }
 
+#[test]
+fn names_cannot_control_the_terminal() {
+    let sandbox = Sandbox::new();
+    let file = field_csv()
+        .replace("ios", "\u{1b}[2Jios")
+        .replace("train", "\u{1b}[31mtrain");
+    sandbox.write("field.csv", &file);
+    sandbox
+        .run(&["import", "field.csv", "--out", "field"])
+        .exits_with(0);
+    let (h2, h3) = ("\u{1b}[2Jios h2", "\u{1b}[2Jios h3");
+    let output = sandbox
+        .run(&["report", "field", "--regret", h3, "--oracle", h2])
+        .exits_with(0)
+        .stdout_contains("\u{fffd}[2Jios h3 less the better of");
+    assert!(!output.stdout.contains('\u{1b}'), "{output}");
+}
+
 /// No plan says which row of one arm is which of the other.
 #[test]
 fn order_of_rows_does_not_matter() {

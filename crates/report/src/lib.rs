@@ -97,6 +97,7 @@ pub use summary::measure::{
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
 };
+pub use text::plain;
 pub use threshold::{Names, Threshold, ThresholdOutcome, ThresholdResult, apply_thresholds};
 pub use wording::{cells_line, threshold_line, verdict_words};
 

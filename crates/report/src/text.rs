@@ -9,7 +9,7 @@ pub(crate) const INDENT: &str = "  ";
 
 /// Replaces everything that a terminal would interpret: control characters and marks that change
 /// the direction of writing.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     text.chars()
         .map(|c| if is_interpreted(c) { REPLACEMENT } else { c })
         .collect()

@@ -145,11 +145,11 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
             .zip(&row.oracles)
             .filter(|(_, times)| **times > 0);
         let chosen: Vec<String> = chosen
-            .map(|(name, times)| format!("{name} {times}"))
+            .map(|(name, times)| format!("{} {times}", report::plain(name)))
             .collect();
         table.add_row([
-            row.network.clone(),
-            row.requests.clone(),
+            report::plain(&row.network),
+            report::plain(&row.requests),
             ms(row.oracle_ns),
             ms(row.regret_ns),
             format!(
@@ -163,9 +163,13 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
             chosen.join(", "),
         ]);
     }
+    let title = format!(
+        "{arm} less the better of {}, which the other blocks choose",
+        oracles.join(" and ")
+    );
     out::print(&format!(
-        "{arm} less the better of {}, which the other blocks choose\n\n{}\n",
-        oracles.join(" and "),
+        "{}\n\n{}\n",
+        report::plain(&title),
         table.trim_fmt()
     ))?;
     Ok(exit::PASS)
@@ -209,7 +213,7 @@ pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow
 /// Prints what the thresholds found, for formats that have no place for it.
 fn note_thresholds(summary: &Summary) {
     for result in &summary.thresholds {
-        out::note!("{}", report::threshold_line(result));
+        out::note!("{}", report::plain(&report::threshold_line(result)));
     }
 }
 

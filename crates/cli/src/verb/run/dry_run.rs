@@ -55,8 +55,10 @@ pub(crate) fn text(
     let mut out = String::new();
     let study = &plan.study;
     let mut add_line = |text: String| {
-        out.push_str(&text);
-        out.push('\n');
+        for line in text.split('\n') {
+            out.push_str(&report::plain(line));
+            out.push('\n');
+        }
     };
     add_line(format!("{}: {}", study.name, study.question));
     add_line(String::new());
