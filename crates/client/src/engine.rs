@@ -306,17 +306,22 @@ pub(crate) fn origin_of(url: &str) -> Result<(Origin, Uri), String> {
         format!("{shown:?} is not a URL like \"https://api.example/path\": {error}")
     })?;
     // It would be sent in `Host` and `:authority` (RFC 9110 section 4.2.4, RFC 9113 section 8.3.1).
-    let has_userinfo = |authority: &Authority| authority.as_str().contains('@');
-    if uri.authority().is_some_and(has_userinfo) {
+    let authority = uri.authority().map_or("", Authority::as_str);
+    if authority.contains('@') {
         let instead = "send them in a header field such as Authorization";
         return Err(format!(
             "the URL has a user name or password before its host: {instead}"
         ));
     }
-    match (uri.scheme_str(), uri.host()) {
-        (Some("https"), Some(host)) => {
+    // http takes a port that is no number for none, and would send it as it is.
+    let port = match authority.rsplit_once(':') {
+        Some((_, port)) if !port.is_empty() && !port.ends_with(']') => port.parse().ok(),
+        _ => Some(443),
+    };
+    match (uri.scheme_str(), uri.host(), port) {
+        (Some("https"), Some(host), Some(port)) => {
             let host = host.trim_matches(['[', ']']);
-            Ok((Origin::new(host, uri.port_u16().unwrap_or(443)), uri))
+            Ok((Origin::new(host, port), uri))
         }
         _ => Err(format!(
             "{:?} is not an https URL like \"https://api.example/path\"",
@@ -356,7 +361,12 @@ mod tests {
             Ok(Origin::new("api.example", 443))
         );
         assert_eq!(origin("https://[::1]:8443"), Ok(Origin::new("::1", 8443)));
-        for wrong in ["http://a.example", "a.example", "https://", "https://a b"] {
+        assert_eq!(origin("https://[::1]"), Ok(Origin::new("::1", 443)));
+        let wrong = ["http://a.example", "a.example", "https://", "https://a b"];
+        for wrong in wrong
+            .into_iter()
+            .chain(["https://a.example:x", "https://[::1]:x"])
+        {
             assert!(origin(wrong).is_err(), "{wrong}");
         }
     }
