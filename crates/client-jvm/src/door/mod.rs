@@ -228,7 +228,7 @@ impl Connection<'_> {
             tokio::select! {
                 answer = &mut sent, if response.is_none() => response = Some(answer?),
                 done = &mut upload, if !uploaded => { done?; uploaded = true; }
-                () = self.pipe.closed(), if uploaded => return Err(Stop::Closed),
+                () = self.pipe.closed() => return Err(Stop::Closed),
             }
             if uploaded && let Some(response) = response.take() {
                 return Ok(response);

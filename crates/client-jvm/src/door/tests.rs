@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod by_streams;
+
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
