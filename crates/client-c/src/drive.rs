@@ -131,7 +131,11 @@ async fn exchange(
         Some(writer) => tokio::select! {
             biased;
             end = receive(request, call) => end,
-            error = send(writer, call) => Err(error.into()),
+            error = send(writer, call) => Err(Failure {
+                // The server may already have all that it was told to expect.
+                may_have_acted: true,
+                ..error.into()
+            }),
         },
     }
 }

@@ -72,6 +72,31 @@ async fn a_streamed_body_is_as_long_as_was_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_may_have_acted_on_a_body_that_turns_out_too_long() {
+    let (config, certificate) = server_config(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    let engine = abi::trusting(certificate.pem().as_bytes());
+    let request = cm_request {
+        method: bytes("POST"),
+        url: bytes(&url),
+        streamed_bytes: 5,
+        flags: cm_flags::CM_STREAMED as u32,
+        ..REQUEST
+    };
+    let call = submit(engine, &request, 0).unwrap();
+    assert_eq!(write(engine, call, b"whole"), Ok(5));
+    let mut stream = listener.accept().await;
+    let mut received = Vec::new();
+    while !received.ends_with(b"whole") {
+        assert!(stream.read_buf(&mut received).await.unwrap() > 0);
+    }
+    assert_eq!(write(engine, call, b"!"), Ok(1));
+    assert_eq!(done(engine, call), (CM_E_ARGUMENT, 1));
+    cm_engine_close(engine);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn calls_end_with_what_went_wrong() {
     let faults = [(1, Fault::Stall)].into();
     let server = start(Config {
