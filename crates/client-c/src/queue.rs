@@ -31,13 +31,7 @@ pub(crate) enum Source {
 
 impl Queue {
     pub(crate) fn push(&self, source: Source) {
-        self.with(|state| {
-            // Nobody would take it out any more, and a call holds its queue.
-            if state.over.is_none() {
-                state.sources.push_back(source);
-            }
-        });
-        self.changed.notify_one();
+        self.add(|sources| sources.push_back(source));
     }
 
     /// Takes out a call that nobody wants to hear of any more.
@@ -77,7 +71,8 @@ impl Queue {
             match self.next(deadline, endless, !events.is_empty())? {
                 Some(Source::Call(call)) => {
                     if call.take_events(&mut events, cap) {
-                        self.with(|state| state.sources.push_front(Source::Call(call)));
+                        // It counted as queued until now, so what came meanwhile has woken no other thread.
+                        self.add(|sources| sources.push_front(Source::Call(call)));
                     }
                 }
                 Some(Source::Chain(number)) => events.push(cm_event {
@@ -127,16 +122,32 @@ impl Queue {
         }
     }
 
+    fn add(&self, add: impl FnOnce(&mut VecDeque<Source>)) {
+        self.with(|state| {
+            // Nobody would take it out any more, and a call holds its queue.
+            if state.over.is_none() {
+                add(&mut state.sources);
+            }
+        });
+        self.changed.notify_one();
+    }
+
     fn with(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use bytes::Bytes;
     use client::CheckChain as _;
 
     use super::*;
+    use crate::call::Head;
     use crate::chains::Chains;
 
     #[test]
@@ -164,5 +175,29 @@ mod tests {
             queue.state.lock().map(|state| state.sources.len()).ok(),
             Some(0)
         );
+    }
+
+    #[test]
+    fn what_one_thread_has_no_room_for_wakes_another() {
+        let queue = Arc::new(Queue::default());
+        let call = Call::new(1, 0, false, Arc::clone(&queue));
+        call.set_head(Head {
+            status: 200,
+            fields: Vec::new(),
+        });
+        call.receive(Bytes::from_static(b"piece"));
+        // It is queued again once both wait.
+        queue.forget_call(call.id());
+        let (told, events) = mpsc::channel();
+        for _ in 0..2 {
+            let (queue, told) = (Arc::clone(&queue), told.clone());
+            thread::spawn(move || told.send(queue.wait(1, None).unwrap()));
+        }
+        thread::sleep(Duration::from_millis(200));
+        queue.push(Source::Call(call));
+        for _ in 0..2 {
+            let events = events.recv_timeout(Duration::from_secs(5));
+            assert_eq!(events.expect("it sleeps on").len(), 1);
+        }
     }
 }
