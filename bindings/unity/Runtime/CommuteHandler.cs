@@ -95,7 +95,8 @@ namespace Commute.Client
                 if (token.IsCancellationRequested)
                     throw new TaskCanceledException("the request was cancelled");
                 RequireHttps(request.RequestUri);
-                var response = await Exchange.SendAsync(this, request, Extra(request), token).ConfigureAwait(false);
+                var exchange = new Exchange();
+                var response = await exchange.SendAsync(this, request, Extra(request), token).ConfigureAwait(false);
                 if (UseCookies)
                     Keep(response, request.RequestUri);
                 var next = AllowAutoRedirect && redirects < MaxAutomaticRedirections
@@ -104,6 +105,9 @@ namespace Commute.Client
                     return Decompression.Undo(response, AutomaticDecompression);
                 Redirects.Follow(request, response.StatusCode, next);
                 response.Dispose();
+                if (request.Content != null)
+                    // It is read from the beginning again, which two at once cannot.
+                    await exchange.UploadedAsync(token).ConfigureAwait(false);
             }
         }
 

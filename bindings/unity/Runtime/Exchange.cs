@@ -10,13 +10,15 @@ using System.Threading.Tasks;
 namespace Commute.Client
 {
     /// <summary>One request and its response, without redirects.</summary>
-    static class Exchange
+    sealed class Exchange
     {
         /// <summary>Bodies up to this size are held in memory, so that the engine can send them again.</summary>
         const int WholeBytes = 64 << 10;
 
+        Task upload = Task.FromResult(true);
+
         /// <summary>Sends a request; returns its response when the head is there.</summary>
-        public static async Task<HttpResponseMessage> SendAsync(
+        public async Task<HttpResponseMessage> SendAsync(
             CommuteHandler handler, HttpRequestMessage request, List<KeyValuePair<string, string>> extra, CancellationToken token)
         {
             Call call = null;
@@ -31,7 +33,7 @@ namespace Commute.Client
                 call = Submit(handler, request, extra, whole, length ?? -1);
                 cancellation = token.Register(call.Cancel);
                 if (request.Content != null && whole == null)
-                    Upload(request.Content, call);
+                    upload = Upload(request.Content, call);
                 var status = await call.Head.ConfigureAwait(false);
                 return Response(request, call, status, cancellation);
             }
@@ -46,6 +48,14 @@ namespace Commute.Client
                 throw new HttpRequestException(
                     error is CommuteException ? error.Message : "the body of the request failed: " + error.Message, error);
             }
+        }
+
+        /// <summary>Waits until nothing reads the request's content any more, or until the request is cancelled.</summary>
+        public async Task UploadedAsync(CancellationToken token)
+        {
+            var cancelled = new TaskCompletionSource<bool>();
+            using (token.Register(() => cancelled.TrySetResult(true)))
+                await Task.WhenAny(upload, cancelled.Task).ConfigureAwait(false);
         }
 
         static Call Submit(
@@ -117,8 +127,8 @@ namespace Commute.Client
             }
         }
 
-        /// <summary>Begins to write the body. If that fails, so does the call.</summary>
-        static void Upload(HttpContent content, Call call) => Task.Run(async () =>
+        /// <summary>Writes the body. If that fails, so does the call.</summary>
+        static Task Upload(HttpContent content, Call call) => Task.Run(async () =>
         {
             try
             {

@@ -6,7 +6,6 @@ using System.Net;
 using System.Net.Http;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using System.Security.Cryptography;
 using System.Threading;
 using System.Threading.Tasks;
 using Commute.Client;
@@ -146,35 +145,6 @@ namespace CommuteTests
                     Expect.True(MayHaveActed(failed), failed.ToString());
                     Expect.Equal(hints.Replayable ? 3L : 1L, request.CommuteReport().Attempts, "attempts");
                 }
-        }
-
-        public static async Task UploadsAreStreamed()
-        {
-            const int bytes = 20000000;
-            var body = new byte[bytes];
-            new Random(7).NextBytes(body);
-            string digest;
-            using (var sha256 = SHA256.Create())
-                digest = BitConverter.ToString(sha256.ComputeHash(body)).Replace("-", "").ToLowerInvariant();
-            using (var client = Client(Setting.ForServer()))
-            {
-                var source = new Counting(new MemoryStream(body));
-                using (var response = await client.PutAsync("upload", new StreamContent(source)))
-                    Expect.True((await response.Content.ReadAsStringAsync()).Contains(digest), "the digest is another");
-            }
-        }
-
-        public static async Task AnUploadWaitsForTheServer()
-        {
-            using (var client = Client(Setting.ForSite(), Setting.Site))
-            {
-                var source = new Counting(new MemoryStream(new byte[100000000]));
-                using (var cancel = new CancellationTokenSource(1000))
-                    await Expect.Throws<OperationCanceledException>(
-                        () => client.PostAsync("stall", new StreamContent(source), cancel.Token));
-                // The server reads nothing: windows and buffers fill, and no more is read here.
-                Expect.True(source.Bytes < 20000000, source.Bytes + " bytes were read from the body");
-            }
         }
 
         public static async Task AThousandAtOnce()
@@ -410,43 +380,5 @@ namespace CommuteTests
 
         internal static HttpClient Client(EngineOptions options, string origin = null) =>
             new HttpClient(new CommuteHandler(new CommuteEngine(options), true)) { BaseAddress = new Uri(origin ?? Setting.Server) };
-    }
-
-    /// <summary>Counts what is read, and cannot tell its length.</summary>
-    sealed class Counting : Stream
-    {
-        readonly Stream inner;
-        long bytes;
-
-        public Counting(Stream inner)
-        {
-            this.inner = inner;
-        }
-
-        public long Bytes => Interlocked.Read(ref bytes);
-        public override bool CanRead => true;
-        public override bool CanSeek => false;
-        public override bool CanWrite => false;
-        public override long Length => throw new NotSupportedException();
-        public override long Position
-        {
-            get { throw new NotSupportedException(); }
-            set { throw new NotSupportedException(); }
-        }
-
-        public override int Read(byte[] buffer, int offset, int count)
-        {
-            var got = inner.Read(buffer, offset, count);
-            Interlocked.Add(ref bytes, got);
-            return got;
-        }
-
-        public override void Flush()
-        {
-        }
-
-        public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-        public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-        public override void SetLength(long value) => throw new NotSupportedException();
     }
 }
