@@ -243,6 +243,16 @@ namespace Commute.Client
             }
         }
 
+        /// <summary>Whether it takes no calls any more.</summary>
+        internal bool IsClosed
+        {
+            get
+            {
+                lock (calls)
+                    return over != null;
+            }
+        }
+
         /// <summary>Starts a call for a request.</summary>
         internal Call Submit(NativeRequest request) =>
             Start((ulong user, out ulong native) => Native.cm_submit(id, ref request, user, out native));

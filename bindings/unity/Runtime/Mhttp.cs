@@ -216,12 +216,20 @@ namespace Mhttp
     {
         static readonly object Gate = new object();
         static HttpClient client;
+        /// <summary>The default handler; null if another one is used.</summary>
+        static CommuteHandler own;
 
-        /// <summary>Uses this handler from now on, e.g. one with hints; the default has an engine of its own.</summary>
+        /// <summary>
+        /// Uses this handler from now on, e.g. one with hints; the default has an engine of its own. Once this handler's
+        /// engine is closed, requests fail until another handler is set.
+        /// </summary>
         public static void Use(HttpMessageHandler handler)
         {
             lock (Gate)
+            {
                 client = New(handler);
+                own = null;
+            }
         }
 
         /// <summary>
@@ -233,7 +241,12 @@ namespace Mhttp
         {
             HttpClient current;
             lock (Gate)
-                current = client = client ?? New(new CommuteHandler());
+            {
+                // In Unity's editor statics may outlive a play session, whose end closes all engines.
+                if (client == null || own != null && own.Engine.IsClosed)
+                    client = New(own = new CommuteHandler());
+                current = client;
+            }
             var response = new Response(request);
             var context = request.options.callbackOnThreadPool ? null : SynchronizationContext.Current;
             // Its outcome is in the response.

@@ -114,6 +114,30 @@ namespace CommuteTests
             }
         }
 
+        /// <summary>In a domain of its own, where no other case has used Mhttp.</summary>
+        public static Task MhttpOutlivesItsEngine()
+        {
+            var domain = AppDomain.CreateDomain("Mhttp", null, AppDomain.CurrentDomain.SetupInformation);
+            var inside = (Inside)domain.CreateInstanceAndUnwrap(typeof(Inside).Assembly.FullName, typeof(Inside).FullName);
+            try
+            {
+                // The default does not trust the server.
+                var untrusted = inside.ErrorOfMhttp(Setting.Server);
+                Expect.True(untrusted.Contains("certificate"), untrusted);
+                Expect.Equal(untrusted, inside.ErrorOfMhttp(Setting.Server));
+                // An engine of the app's own is not replaced by one that may trust others.
+                inside.UseInMhttp(Setting.Arguments);
+                Expect.Equal(null, inside.ErrorOfMhttp(Setting.Server));
+                var closed = inside.ErrorOfMhttp(Setting.Server);
+                Expect.True(closed.Contains("closed"), closed);
+            }
+            finally
+            {
+                AppDomain.Unload(domain);
+            }
+            return Task.FromResult(true);
+        }
+
         static Task Drop(HttpClient client) =>
             client.GetAsync("bytes/1000000", HttpCompletionOption.ResponseHeadersRead).ContinueWith(_ => { });
 
@@ -132,6 +156,22 @@ namespace CommuteTests
             half.Read(new byte[10], 0, 10);
             Calls.Client(Setting.ForSite(), Setting.Site).GetAsync("stall");
             return health;
+        }
+
+        public void UseInMhttp(string[] setting)
+        {
+            Setting.Read(setting);
+            Mhttp.Client.Use(new CommuteHandler(new CommuteEngine(Setting.ForServer())));
+        }
+
+        /// <summary>Sends a request by Mhttp, then closes all engines as the end of a play session does.</summary>
+        public string ErrorOfMhttp(string url)
+        {
+            var response = Mhttp.Client.Send(new Mhttp.Request(url + "health"));
+            while (!response.isDone)
+                Thread.Sleep(1);
+            CommuteEngine.CloseAll();
+            return response.error;
         }
     }
 }
