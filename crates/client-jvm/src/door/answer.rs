@@ -1,6 +1,7 @@
 //! Responses, from the engine to the app.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use client::{Engine, Error, Progress, Protocol, Response};
@@ -13,6 +14,8 @@ use crate::http1::{self, Framing};
 
 /// Bytes of a response's head and body that are written at once.
 const PIECE: usize = 16 << 10;
+/// How long the end of a complete response is waited for.
+const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// What is about to be written.
 struct Out {
@@ -52,9 +55,9 @@ impl Connection<'_> {
         };
         let (status, headers) = (response.status(), response.headers());
         http1::response_head(&mut out.bytes, status, over_h1, headers, framing);
-        loop {
-            let next = self.next(&mut response, &mut out).await?;
-            let Some(data) = next else {
+        // What has a length is complete with its last byte; its server may end the stream much later.
+        while left > 0 {
+            let Some(data) = self.next(&mut response, &mut out).await? else {
                 break;
             };
             left = left
@@ -82,29 +85,36 @@ impl Connection<'_> {
             }
             _ => {}
         }
-        self.flush(&mut out).await
+        let mut end = Box::pin(end_of(response));
+        let ended = tokio::select! {
+            biased;
+            () = &mut end => true,
+            () = std::future::ready(()) => false,
+        };
+        self.flush(&mut out).await?;
+        if !ended {
+            // The engine's runtime drops it when the engine ends.
+            tokio::spawn(end);
+        }
+        Ok(())
     }
 
     /// Returns the next piece of the body. What is in `out` is written first if there is none yet.
     async fn next(&self, response: &mut Response, out: &mut Out) -> Result<Option<Bytes>, Stop> {
-        // An app that has the whole body misses nothing if its end does not come.
-        let cut_off = |error: Error, complete: bool| match complete {
-            true => Ok(None),
-            false => Err(Stop::With(End::cut_off(error.to_string()))),
-        };
+        let cut_off = |error: Error| Stop::With(End::cut_off(error.to_string()));
         tokio::select! {
             biased;
             chunk = response.chunk() => {
                 if chunk.is_err() {
                     self.flush(out).await?;
                 }
-                return chunk.or_else(|error| cut_off(error, out.complete));
+                return chunk.map_err(cut_off);
             }
             () = std::future::ready(()) => {}
         }
         self.flush(out).await?;
         tokio::select! {
-            chunk = response.chunk() => chunk.or_else(|error| cut_off(error, out.complete)),
+            chunk = response.chunk() => chunk.map_err(cut_off),
             () = self.pipe.closed() => Err(Stop::Closed),
         }
     }
@@ -122,4 +132,12 @@ impl Connection<'_> {
         out.bytes.clear();
         Ok(())
     }
+}
+
+/// Waits for the end of a response that is complete without it. A response that is dropped before is cancelled, as
+/// is one that goes on regardless.
+async fn end_of(response: Response) {
+    tokio::time::timeout(END_LIMIT, response.bytes(0))
+        .await
+        .ok();
 }

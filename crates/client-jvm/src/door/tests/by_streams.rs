@@ -79,3 +79,26 @@ fn a_close_is_noticed_while_the_server_reads_nothing() {
         writing.join().unwrap();
     });
 }
+
+#[test]
+fn a_complete_response_holds_up_no_request_until_its_stream_ends() {
+    const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    with_streams(async |socket, mut streams| {
+        let mut left_open = Vec::new();
+        for body in ["first", "second", "third"] {
+            socket.write(GET);
+            let stream = tokio::time::timeout(Duration::from_secs(5), streams.recv());
+            let (_, mut respond) = stream.await.expect("it was not sent").unwrap();
+            let response = http::Response::builder().header("content-length", body.len());
+            let response = response.body(()).unwrap();
+            let mut sending = respond.send_response(response, false).unwrap();
+            sending.send_data(body.into(), false).unwrap();
+            assert!(socket.read_to(body).starts_with("HTTP/1.1 200"));
+            left_open.push(sending);
+        }
+        // Nor are they cancelled.
+        for mut sending in left_open {
+            sending.send_data(Bytes::new(), true).unwrap();
+        }
+    });
+}
