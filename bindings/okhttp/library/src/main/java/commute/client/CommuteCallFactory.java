@@ -110,6 +110,9 @@ final class CommuteCallFactory implements Call.Factory {
                 case "enqueue":
                     enqueue((Call) proxy, (Callback) arguments[0]);
                     return null;
+                case "cancel":
+                    cancel();
+                    return null;
                 case "equals":
                     return proxy == arguments[0];
                 case "hashCode":
@@ -165,6 +168,11 @@ final class CommuteCallFactory implements Call.Factory {
                     });
                 }
             });
+        }
+
+        /** Not while {@link #again} decides that nobody has cancelled this call. */
+        private synchronized void cancel() {
+            current.cancel();
         }
 
         private synchronized Call current() {
