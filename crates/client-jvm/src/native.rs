@@ -229,12 +229,14 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
         };
         let host = host.try_to_string(env)?;
         let port = u16::try_from(port).map_err(|_| Failure(format!("{port} is not a port")))?;
-        let news: Arc<Mutex<News>> = Arc::default();
+        let news = Arc::new(Mutex::new(News {
+            connect_limit: milliseconds(connect_limit_ms),
+            ..News::default()
+        }));
         let (app, theirs) = pipe::pipe();
         let door = Door {
             engine: Arc::downgrade(&engine),
             origin: origin(&host, port),
-            connect_limit: milliseconds(connect_limit_ms),
             news: Arc::clone(&news),
         };
         engine.spawn(door::serve(door, theirs));
@@ -242,6 +244,22 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
         let pipe = app;
         Ok(SOCKETS.add(Socket { pipe, news, why }))
     })
+}
+
+/// Limits how long the next request may wait for a connection.
+#[unsafe(no_mangle)]
+pub(crate) extern "system" fn Java_commute_client_Native_setConnectLimit<'a>(
+    mut env: EnvUnowned<'a>,
+    _: JClass<'a>,
+    socket: jlong,
+    limit_ms: jint,
+) {
+    run(&mut env, |_| {
+        if let Some(socket) = SOCKETS.get(socket) {
+            lock(&socket.news).connect_limit = milliseconds(limit_ms);
+        }
+        Ok(())
+    });
 }
 
 /// Waits until the engine is connected and returns 0, or why it is not.

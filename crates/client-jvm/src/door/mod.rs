@@ -24,14 +24,14 @@ pub(crate) struct Door {
     pub(crate) engine: Weak<Engine>,
     /// `https://host:port`, without the port if it is 443.
     pub(crate) origin: String,
-    /// How long a request may wait for a connection.
-    pub(crate) connect_limit: Option<Duration>,
     pub(crate) news: Arc<Mutex<News>>,
 }
 
-/// What is known of a socket's requests.
+/// What both ends know of a socket's requests.
 #[derive(Debug, Default)]
 pub(crate) struct News {
+    /// How long the next request may wait for a connection. OkHttp's pool passes sockets from call to call.
+    pub(crate) connect_limit: Option<Duration>,
     /// How the last response came; none while the next one is awaited.
     pub(crate) facts: Option<Facts>,
     /// How the request under way fares.
@@ -120,7 +120,7 @@ impl Connection<'_> {
     async fn connect(&mut self) -> Result<(), Stop> {
         let engine = self.engine()?;
         let opened = engine.connect(&self.door.origin);
-        let limit = self.door.connect_limit;
+        let limit = self.news().connect_limit;
         let connected = tokio::select! {
             connected = opened => connected?,
             () = within(limit) => return Err(Stop::connect_timed_out()),
@@ -188,7 +188,7 @@ impl Connection<'_> {
         let url = format!("{}{}", self.door.origin, head.target);
         let request = engine.request(head.method.clone(), &url);
         let mut request = request.progress(progress);
-        if let Some(limit) = self.door.connect_limit {
+        if let Some(limit) = self.news().connect_limit {
             request = request.connect_limit(limit);
         }
         for (name, value) in &head.headers {

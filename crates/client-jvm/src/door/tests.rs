@@ -91,11 +91,13 @@ fn open(engine: &Arc<Engine>, origin: &str) -> Socket {
 
 fn open_within(engine: &Arc<Engine>, origin: &str, connect_limit: Duration) -> Socket {
     let (app, theirs) = pipe::pipe();
-    let news: Arc<Mutex<News>> = Arc::default();
+    let news = Arc::new(Mutex::new(News {
+        connect_limit: Some(connect_limit),
+        ..News::default()
+    }));
     let door = Door {
         engine: Arc::downgrade(engine),
         origin: origin.to_owned(),
-        connect_limit: Some(connect_limit),
         news: Arc::clone(&news),
     };
     engine.spawn(serve(door, theirs));
@@ -235,7 +237,7 @@ fn a_connection_is_waited_for_no_longer_than_the_app_allows() {
     let mut server = Running::start();
     let engine = server.engine(Policy::H2);
     let limit = Duration::from_secs(1);
-    let socket = open_within(&engine, &server.origin(), limit);
+    let socket = open(&engine, &server.origin());
     socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     socket.read_to("ok\n");
     server.stop();
@@ -251,11 +253,13 @@ fn a_connection_is_waited_for_no_longer_than_the_app_allows() {
     {
         std::thread::sleep(Duration::from_millis(1));
     }
-    // A request on an open socket, and a socket that is opened.
+    // A request on an open socket, by a call with another limit, and a socket that is opened.
+    socket.news.lock().unwrap().connect_limit = Some(limit);
     socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let opening = open_within(&engine, &server.origin(), limit);
     let connect = opening.pipe.connect();
-    for stopped in [connect, socket.pipe.read(1, None).map(drop)] {
+    let read = socket.pipe.read(1, Some(Duration::from_secs(10)));
+    for stopped in [connect, read.map(drop)] {
         match stopped {
             Err(Stopped::Ended(end)) => assert_eq!(end.kind, Kind::ConnectTimedOut, "{}", end.why),
             other => panic!("{other:?}"),

@@ -47,6 +47,11 @@ final class EngineSslSocket extends SSLSocket {
         return host;
     }
 
+    /** Limits how long the next request may wait for a connection, as its call is limited; 0 is no limit. */
+    void setConnectLimit(int limitMs) {
+        Native.setConnectLimit(handle, limitMs);
+    }
+
     /** Says how the last response came, or how far the request under way got; null if none was sent. */
     RouteReport report() {
         long[] facts = Native.facts(handle);

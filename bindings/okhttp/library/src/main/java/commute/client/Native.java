@@ -46,6 +46,9 @@ final class Native {
     /** Opens a socket; 0 if the engine has ended. A limit of 0 ms is none. */
     static native long open(long engine, String host, int port, int connectLimitMs);
 
+    /** Limits how long the next request may wait for a connection; 0 ms is no limit. */
+    static native void setConnectLimit(long socket, int limitMs);
+
     /** Waits until the engine has a connection; 0, or why it has none. */
     static native int connect(long socket);
 

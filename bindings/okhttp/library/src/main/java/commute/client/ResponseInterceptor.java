@@ -28,12 +28,17 @@ final class ResponseInterceptor implements Interceptor {
         Attempt attempt = chain.request().tag(Attempt.class);
         Connection connection = chain.connection();
         Socket socket = connection == null ? null : connection.socket();
+        EngineSslSocket engine = socket instanceof EngineSslSocket ? (EngineSslSocket) socket : null;
+        if (engine != null) {
+            // The pool may have it from a call of another client.
+            engine.setConnectLimit(chain.connectTimeoutMillis());
+        }
         Response response;
         try {
             response = chain.proceed(chain.request());
         } catch (IOException failure) {
-            if (socket instanceof EngineSslSocket) {
-                FailedCalls.put(chain.call(), ((EngineSslSocket) socket).report());
+            if (engine != null) {
+                FailedCalls.put(chain.call(), engine.report());
             }
             throw failure;
         }
@@ -43,8 +48,7 @@ final class ResponseInterceptor implements Interceptor {
         attempt.answered();
         RouteReport report = attempt.plain();
         Response.Builder changed = response.newBuilder();
-        if (socket instanceof EngineSslSocket) {
-            EngineSslSocket engine = (EngineSslSocket) socket;
+        if (engine != null) {
             report = engine.report();
             if (report == null) {
                 // It was cancelled since; reading the body would fail with this.

@@ -1,15 +1,21 @@
 package commute.client;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import okhttp3.Call;
 import okhttp3.MediaType;
+import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.RequestBody;
 import okhttp3.Response;
@@ -259,6 +265,31 @@ final class FailureTest {
                 }
             }
         }, Difference.LATE_CONNECT);
+    }
+
+    /** Clients that check certificates alike share their sockets. */
+    @Test
+    void aCallHasItsOwnLimitOnTheSocketOfAnotherClient() throws Exception {
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            world.start().enqueue(Mock.ok("first"));
+            int port = world.server.getPort();
+            OkHttpClient patient = world.builder().connectTimeout(0, TimeUnit.SECONDS).build();
+            OkHttpClient hasty = patient.newBuilder().connectTimeout(500, TimeUnit.MILLISECONDS).build();
+            Request request = world.request("/").build();
+            try (Response response = world.client(patient.newBuilder()).newCall(request).execute()) {
+                response.body().bytes();
+            }
+            world.recorder.take();
+            world.server.shutdown();
+            // The kernel takes connections, and nobody answers on them.
+            try (ServerSocket silent = new ServerSocket(port, 50, InetAddress.getByName("localhost"))) {
+                Call call = world.client(hasty.newBuilder()).newCall(request);
+                IOException late = assertThrows(SocketTimeoutException.class, call::execute);
+                assertEquals("Connect timed out", late.getMessage());
+                List<String> events = world.recorder.take();
+                assertFalse(events.toString().contains("connectStart"), events.toString());
+            }
+        }
     }
 
     @ParameterizedTest
