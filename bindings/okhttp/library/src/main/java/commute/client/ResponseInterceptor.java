@@ -42,6 +42,7 @@ final class ResponseInterceptor implements Interceptor {
             }
             throw failure;
         }
+        FailedCalls.remove(chain.call());
         if (attempt == null) {
             return response;
         }

@@ -13,6 +13,7 @@ import okhttp3.OkHttpClient;
 import okhttp3.Response;
 import okhttp3.mockwebserver.MockResponse;
 import okhttp3.mockwebserver.SocketPolicy;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -83,6 +84,21 @@ final class FailedCallTest {
             Call refused = world.client().newCall(world.request("/").build());
             assertThrows(IOException.class, refused::execute);
             assertNull(Commute.report(refused));
+        }
+    }
+
+    @Test
+    void nothingIsToldOfACallThatWorkedPlainly() throws Exception {
+        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+            MockResponse refused = new MockResponse()
+                    .setSocketPolicy(SocketPolicy.RESET_STREAM_AT_START)
+                    .setHttp2ErrorCode(7);
+            world.start().enqueue(refused, refused, refused, refused, Mock.ok("plain"));
+            Call call = world.client().newCall(world.request("/").build());
+            try (Response response = call.execute()) {
+                assertEquals("plain.not_sent", Commute.report(response).code());
+            }
+            assertNull(Commute.report(call));
         }
     }
 }
