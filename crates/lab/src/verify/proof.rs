@@ -46,7 +46,7 @@ pub(crate) fn prove(
 ) -> Result<Proven, String> {
     let log = Log::new(log)?;
     let origin_ns = claim.origin_ns(rows);
-    check_orphans(claim, rows)?;
+    check_orphans(claim, rows, |row| log.opened_meanwhile(claim, rows, row))?;
     check_left_out(claim, rows, &log)?;
     let checks = Checks {
         openers: Openers::of(claim),
@@ -55,7 +55,7 @@ pub(crate) fn prove(
     let mut calls = Vec::with_capacity(rows.len());
     for row in rows {
         let call = claimed(claim, row, calls.last(), origin_ns)?;
-        calls.push(log.call(claim, row, call, &checks)?);
+        calls.push(log.call(claim, row, rows, call, &checks)?);
     }
     timing::check_order(claim, rows)?;
     clock::check_rate(claim.clock, rows, &log)?;
@@ -87,15 +87,15 @@ impl Log<'_> {
         &self,
         claim: &Claim<'_>,
         row: &Row,
+        rows: &[Row],
         call: Call,
         checks: &Checks<'_>,
     ) -> Result<Call, String> {
         let hits = self.requests.get(&row.id).map_or(&[][..], Vec::as_slice);
-        // A silent retry shows as two requests; the last one was answered.
-        let hit = hits.last().copied();
+        let hit = self.answered(row);
         if let Some(hit) = hit {
             origin::check(claim, row, hit)?;
-            let connection = self.check_connection(claim, row, hit)?;
+            let connection = self.check_connection(claim, row, rows, hit)?;
             if checks.openers.includes(row) {
                 let previous_ns = self.previous_on_port(connection);
                 timing::check_handshake(row, connection)?;
@@ -126,9 +126,14 @@ impl Log<'_> {
     }
 }
 
-/// Checks that every reused connection was opened by a call.
-fn check_orphans(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String> {
-    match orphan(rows).filter(|_| !claim.decides()) {
+/// Checks that every reused connection was opened by a call, or while another one was under way.
+fn check_orphans(
+    claim: &Claim<'_>,
+    rows: &[Row],
+    opened_meanwhile: impl Fn(&Row) -> bool,
+) -> Result<(), String> {
+    let mut orphans = orphans(rows).filter(|row| !opened_meanwhile(row));
+    match orphans.next().filter(|_| !claim.decides()) {
         Some(row) => Err(format!(
             "call {}: the driver claims a reused connection, but no call that opened it",
             row.id
@@ -137,12 +142,12 @@ fn check_orphans(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String> {
     }
 }
 
-/// Returns a row that claims a reused connection that no row claims to have opened.
-fn orphan(rows: &[Row]) -> Option<&Row> {
+/// Returns the rows that claim a reused connection that no row claims to have opened.
+fn orphans(rows: &[Row]) -> impl Iterator<Item = &Row> {
     let openers = rows.iter().filter(|row| !row.reused);
     let opened: BTreeSet<u32> = openers.map(|row| row.connection).collect();
-    let mut reusing = rows.iter().filter(|row| row.reused);
-    reusing.find(|row| !opened.contains(&row.connection))
+    let reusing = rows.iter().filter(|row| row.reused);
+    reusing.filter(move |row| !opened.contains(&row.connection))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ impl Log<'_> {
         hits: &[&RequestEvent],
     ) -> Result<(), String> {
         let id = row.id;
-        let Some(hit) = hits.last().copied() else {
+        let Some(hit) = self.answered(row) else {
             return Err(format!(
                 "call {id}: the driver claims a response, the server saw no request"
             ));

@@ -10,6 +10,7 @@ impl<'a> Log<'a> {
         &self,
         claim: &Claim<'_>,
         row: &Row,
+        rows: &[Row],
         hit: &RequestEvent,
     ) -> Result<&'a ConnectionEvent, String> {
         let id = row.id;
@@ -54,8 +55,9 @@ impl<'a> Log<'a> {
             .is_some_and(|(_, f)| *f == Some(id));
         // Calls that wait for the same handshake may reach the server in any order.
         let after_handshake = claim.clock == Clock::Own || row.start_ns > connection.at_ns;
-        // A client that decides may have opened it beforehand.
-        if row.reused && opened_it && after_handshake && !decides {
+        // A client that decides may have opened it beforehand, and any that found another one silent.
+        let foreseen = decides || self.opened_meanwhile(claim, rows, row);
+        if row.reused && opened_it && after_handshake && !foreseen {
             return Err(format!(
                 "call {id}: the driver claims a reused connection, the server saw a new one"
             ));
@@ -72,6 +74,31 @@ impl<'a> Log<'a> {
             ));
         }
         Ok(connection)
+    }
+
+    /// Returns the request of a call that was answered. Of several, e.g. where a client asked again because its
+    /// connection was silent, that is the one from the port that the row claims, or else the last.
+    pub(super) fn answered(&self, row: &Row) -> Option<&'a RequestEvent> {
+        let hits = self.requests.get(&row.id)?;
+        let port_of = |hit: &RequestEvent| Some(self.connections.get(&hit.connection)?.peer_port);
+        let mut claimed = hits.iter().rev();
+        let claimed =
+            claimed.find(|hit| row.local_port.is_some() && port_of(hit) == row.local_port);
+        claimed.or(hits.last()).copied()
+    }
+
+    /// Whether the connection of a call, which no call claims to have opened, was opened while another call was
+    /// under way, e.g. because that one's was silent. The handshake then cost that call's time.
+    pub(super) fn opened_meanwhile(&self, claim: &Claim<'_>, rows: &[Row], row: &Row) -> bool {
+        let hit = self.answered(row);
+        let Some(connection) = hit.and_then(|hit| self.connections.get(&hit.connection)) else {
+            return false;
+        };
+        let mut openers = rows.iter().filter(|other| !other.reused);
+        let mut others = rows.iter().filter(|other| other.id != row.id);
+        claim.clock == Clock::Monotonic
+            && openers.all(|opener| opener.connection != row.connection)
+            && others.any(|other| (other.start_ns..=other.end_ns).contains(&connection.at_ns))
     }
 
     /// Returns when the last handshake before this one from the same port had completed, 0 for none.
