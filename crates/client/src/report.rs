@@ -48,6 +48,8 @@ pub struct Report {
     pub asked: Instant,
     /// When what happened, in ns after that.
     pub phases: Phases,
+    /// When the connection's handshake was done.
+    pub(crate) ready: Option<Instant>,
 }
 
 /// A connection that is open.
@@ -83,10 +85,10 @@ impl Report {
     pub(crate) fn resume(&mut self, rest: &Self) {
         let (attempts, phases) = (self.attempts + rest.attempts, self.phases);
         let (asked, resumed_bodies) = (self.asked, self.resumed_bodies + 1);
-        // On a connection that was opened for this very request, its next part reuses nothing.
-        let own = rest.connection == self.connection && !self.reused;
+        // A connection that was opened since the request was asked for, was opened for it.
+        let was_open = rest.ready.is_none_or(|at| at < asked);
         *self = Self {
-            reused: rest.reused && !own,
+            reused: rest.reused && was_open,
             attempts,
             asked,
             phases,
@@ -114,35 +116,43 @@ pub struct Phases {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    fn part(connection: u64, reused: bool) -> Report {
+    /// A part that came over a connection which was ready at this time, and was asked for a second later.
+    fn part(ready: Instant, reused: bool) -> Report {
         Report {
             protocol: Protocol::H2,
             why: Why::Opening,
-            connection,
+            connection: 1,
             reused,
             resumed: false,
             early_data: false,
             local_port: 1,
             attempts: 1,
             resumed_bodies: 0,
-            asked: Instant::now(),
+            asked: ready + Duration::from_secs(1),
             phases: Phases::default(),
+            ready: Some(ready),
         }
     }
 
     #[test]
     fn a_connection_that_was_opened_for_a_body_is_not_reused_by_its_rest() {
-        for (first, rest, reused) in [
-            (part(1, false), part(1, true), false),
-            (part(1, true), part(1, true), true),
-            (part(1, false), part(2, true), true),
-            (part(1, true), part(2, false), false),
+        let first = part(Instant::now(), true);
+        let (before, after) = (Duration::ZERO, Duration::from_secs(5));
+        for (ready, part_reused, reused) in [
+            (before, true, true),
+            (before, false, false),
+            // It was opened for the body, or because its first connection was silent.
+            (after, true, false),
+            (after, false, false),
         ] {
             let mut report = first.clone();
-            report.resume(&rest);
-            assert_eq!(report.reused, reused, "{first:?} {rest:?}");
+            let began = first.asked - Duration::from_secs(1);
+            report.resume(&part(began + ready, part_reused));
+            assert_eq!(report.reused, reused, "{ready:?} {part_reused}");
             assert_eq!((report.attempts, report.resumed_bodies), (2, 1));
             assert_eq!(report.asked, first.asked);
         }

@@ -124,6 +124,7 @@ impl Slot {
                 tls_ns: ns_after(asked, self.tls),
                 ..Phases::default()
             },
+            ready: self.tls,
         }
     }
 
