@@ -226,8 +226,10 @@ impl<'a> Writer<'a> {
             }
             Verdict::NotSlower | Verdict::NotFaster => {
                 let words = verdict_words(comparison.verdict);
-                let range = range_words(comparison).unwrap_or_default();
-                return format!("{label}: {words} ({range})");
+                return match range_words(comparison) {
+                    Some(range) => format!("{label}: {words} ({range})"),
+                    None => format!("{label}: {words}"),
+                };
             }
             Verdict::CannotTell { .. } => return format!("{label}: cannot tell"),
             Verdict::Faster | Verdict::Slower => {}

@@ -111,10 +111,9 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<String> {
 
 fn a_a_line(check: &AaCheck) -> Option<String> {
     match check {
-        AaCheck::Failed { objections } => Some(format!(
-            "THE A/A CHECK FAILED: the baseline differs from itself. {}.",
-            objections.join(". ")
-        )),
+        AaCheck::Failed { objections } => {
+            Some(format!("THE A/A CHECK FAILED. {}.", objections.join(". ")))
+        }
         AaCheck::Absent | AaCheck::Passed | AaCheck::Inconclusive { .. } => None,
     }
 }
@@ -302,14 +301,17 @@ pub(crate) fn range_words(comparison: &Comparison) -> Option<String> {
 
 /// Returns the interval of a difference in words, in the unit of a column if there is one.
 pub(crate) fn range_words_in(comparison: &Comparison, column: Option<&Column>) -> Option<String> {
-    let (low, high) = (comparison.difference.low?, comparison.difference.high?);
-    let (least, most) = ends_in(low, high, column);
-    Some(if high <= 0.0 {
-        format!("{most} to {least} faster")
-    } else if low >= 0.0 {
-        format!("{least} to {most} slower")
-    } else {
-        format!("between {least} faster and {most} slower")
+    let (low, high) = (comparison.difference.low, comparison.difference.high);
+    // Where a block has no value, one end may be open.
+    let (least, most) = ends_in(low.or(high)?, high.or(low)?, column);
+    Some(match (low, high) {
+        (Some(_), Some(high)) if high <= 0.0 => format!("{most} to {least} faster"),
+        (Some(low), Some(_)) if low >= 0.0 => format!("{least} to {most} slower"),
+        (Some(_), Some(_)) => format!("between {least} faster and {most} slower"),
+        (None, Some(high)) if high <= 0.0 => format!("at least {most} faster"),
+        (None, _) => format!("at most {most} slower"),
+        (Some(low), None) if low >= 0.0 => format!("at least {least} slower"),
+        (Some(_), None) => format!("at most {least} faster"),
     })
 }
 

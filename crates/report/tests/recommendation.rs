@@ -173,6 +173,28 @@ fn an_arm_that_is_nowhere_slower_is_used() {
     assert_eq!(summary.answer, "Use quinn h3 on both networks.");
 }
 
+/// A block in which the baseline failed leaves one end of an interval open.
+#[test]
+fn an_open_interval_is_said() {
+    let mut arms = quickstart();
+    arms.truncate(3);
+    let unsplit = data(&arms, &["true-metro"], 8, 1);
+    let mut cells = unsplit.cells().to_vec();
+    let failed = cells
+        .iter_mut()
+        .find(|c| c.arm == "hyper h2" && c.block == 3);
+    let failed = failed.unwrap();
+    failed.calls.clear();
+    failed.outcome = record::Outcome::Failed {
+        reason: "it broke".into(),
+    };
+    let data = RunData::new(unsplit.run().clone(), cells).unwrap();
+    let text = human(&summarise(&data), 2_000, false);
+    assert!(!text.contains("()"), "{text}");
+    assert!(text.contains("warm requests: not slower (at least "), "{text}");
+    assert!(text.contains("image: at most "), "{text}");
+}
+
 #[test]
 fn sentence_names_weak_proof() {
     let unsplit = data(&quickstart(), &["true-metro"], 10, 1);
