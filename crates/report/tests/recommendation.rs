@@ -191,7 +191,10 @@ fn an_open_interval_is_said() {
     let data = RunData::new(unsplit.run().clone(), cells).unwrap();
     let text = human(&summarise(&data), 2_000, false);
     assert!(!text.contains("()"), "{text}");
-    assert!(text.contains("warm requests: not slower (at least "), "{text}");
+    assert!(
+        text.contains("warm requests: not slower (at least "),
+        "{text}"
+    );
     assert!(text.contains("image: at most "), "{text}");
 }
 
