@@ -122,3 +122,84 @@ pub(super) fn seen_protocol(hit: &RequestEvent) -> &str {
 fn yes(b: bool) -> &'static str {
     if b { "yes" } else { "no" }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::prove;
+    use super::super::tests::{claim, connection, delivered, request, row, workload};
+    use super::*;
+    use crate::verify::proof::Traffic;
+    use record::server_log::ServerEvent;
+
+    /// The server's second connection, opened at this time from another port.
+    fn second(at_ns: u64) -> ServerEvent {
+        let ServerEvent::Connection(first) = connection() else {
+            unreachable!()
+        };
+        ServerEvent::Connection(ConnectionEvent {
+            connection: 2,
+            peer_port: 4001,
+            at_ns,
+            ..first
+        })
+    }
+
+    fn on_second(id: u32, start_ns: u64) -> ServerEvent {
+        let ServerEvent::Request(first) = request(id, start_ns) else {
+            unreachable!()
+        };
+        ServerEvent::Request(RequestEvent {
+            connection: 2,
+            ..first
+        })
+    }
+
+    #[test]
+    fn a_connection_may_be_opened_while_another_call_is_under_way() {
+        let mut rows = [row(1, 1_100), row(2, 2_000)];
+        (rows[1].connection, rows[1].local_port) = (2, Some(4001));
+        let w = workload();
+        let mut claim = claim(&w);
+        let mut packet = delivered();
+        packet.dst_port = 4001;
+        claim.traffic = Traffic::of(&[delivered(), packet]);
+        let opened_at = |at_ns| {
+            let log = [
+                connection(),
+                request(1, 1_400),
+                second(at_ns),
+                on_second(2, 2_300),
+            ];
+            prove(&claim, &rows, &log)
+        };
+        let (calls, _) = opened_at(1_600).unwrap();
+        assert!(!calls[1].first);
+        // Between the calls, where it would cost nobody's time, or within its own.
+        for at_ns in [1_800, 2_200] {
+            let error = opened_at(at_ns).unwrap_err();
+            assert!(error.contains("but no call that opened it"), "{error}");
+        }
+    }
+
+    #[test]
+    fn of_several_requests_of_a_call_the_one_counts_whose_connection_the_driver_claims() {
+        let w = workload();
+        let claim = claim(&w);
+        let log = [
+            connection(),
+            second(1_300),
+            request(1, 1_400),
+            on_second(1, 1_450),
+            request(2, 2_300),
+        ];
+        let (calls, _) = prove(&claim, &[row(1, 1_100), row(2, 2_000)], &log).unwrap();
+        assert_eq!(calls[0].server_hits, 2);
+        let mut elsewhere = row(1, 1_100);
+        elsewhere.local_port = Some(4002);
+        let error = prove(&claim, &[elsewhere, row(2, 2_000)], &log).unwrap_err();
+        assert!(
+            error.contains("local port 4002, the server saw 4001"),
+            "{error}"
+        );
+    }
+}
