@@ -1,10 +1,12 @@
 //! UDP that is blocked, dies, or forgets a port, with real packets.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
 use std::time::{Duration, Instant};
 
-use crate::common::{GoServer, Path, start};
+use crate::common::{GoServer, Path, TestServer, start};
 use bytes::Bytes;
-use client::{Error, Network, NetworkId, NetworkKind, Phase, Policy, Protocol, Switches};
+use client::{Engine, Error, Network, NetworkId, NetworkKind, Phase, Policy, Protocol, Switches};
 use http::Method;
 use server::Config;
 use tokio::net::UdpSocket;
@@ -279,14 +281,20 @@ async fn a_body_whose_path_dies_comes_whole_over_tcp() {
     assert_eq!(log.len(), 3);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_policed_body_is_taken_from_tcp_and_so_are_later_ones() {
+/// A server with the path of its UDP, which is policed, the URL of a file, and an engine that knows of HTTP/3 there.
+async fn policed() -> (TestServer, Path, String, Engine) {
     let server = start(Config::default()).await;
     let path = Path::to(server.address).await;
     let url = server.url("/bytes/4000000");
     let engine = server.trusting().hint_h3_on(&url, path.port).build();
     let engine = engine.unwrap();
     path.police();
+    (server, path, url, engine)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policed_body_is_taken_from_tcp_and_so_are_later_ones() {
+    let (_server, _path, url, engine) = policed().await;
     let began = Instant::now();
     let mut response = engine.get(&url).kind("file").send().await.unwrap();
     assert_eq!(response.report().protocol, Protocol::H3);
@@ -335,12 +343,7 @@ async fn read_impatiently(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_stops_waiting_gets_the_rest_of_a_body_whose_path_dies() {
-    let server = start(Config::default()).await;
-    let path = Path::to(server.address).await;
-    let url = server.url("/bytes/4000000");
-    let engine = server.trusting().hint_h3_on(&url, path.port).build();
-    let engine = engine.unwrap();
-    path.police();
+    let (_server, path, url, engine) = policed().await;
     let response = engine.get(&url).send().await.unwrap();
     assert_eq!(response.report().protocol, Protocol::H3);
     path.die();
@@ -351,12 +354,7 @@ async fn a_reader_that_stops_waiting_gets_the_rest_of_a_body_whose_path_dies() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_waits_of_a_reader_that_stops_waiting_show_that_a_body_is_policed() {
-    let server = start(Config::default()).await;
-    let path = Path::to(server.address).await;
-    let url = server.url("/bytes/4000000");
-    let engine = server.trusting().hint_h3_on(&url, path.port).build();
-    let engine = engine.unwrap();
-    path.police();
+    let (_server, _path, url, engine) = policed().await;
     let response = engine.get(&url).send().await.unwrap();
     assert_eq!(response.report().protocol, Protocol::H3);
     let began = Instant::now();
@@ -370,12 +368,7 @@ async fn the_waits_of_a_reader_that_stops_waiting_show_that_a_body_is_policed() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_pinned_to_http_3_is_not_asked_for_over_tcp() {
-    let server = start(Config::default()).await;
-    let path = Path::to(server.address).await;
-    let url = server.url("/bytes/4000000");
-    let engine = server.trusting().hint_h3_on(&url, path.port).build();
-    let engine = engine.unwrap();
-    path.police();
+    let (server, _path, url, engine) = policed().await;
     let get = engine.get(&url).policy(Policy::H3);
     let mut response = get.time_limit(Duration::from_secs(3)).send().await.unwrap();
     let error = loop {
@@ -397,12 +390,7 @@ fn file(bytes: usize) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_urgent_body_is_not_asked_for_over_the_other_transport_to_compare() {
-    let server = start(Config::default()).await;
-    let path = Path::to(server.address).await;
-    let url = server.url("/bytes/4000000");
-    let engine = server.trusting().hint_h3_on(&url, path.port).build();
-    let engine = engine.unwrap();
-    path.police();
+    let (server, _path, url, engine) = policed().await;
     let mut response = engine.get(&url).urgent().send().await.unwrap();
     // Longer than it takes to find that a body is policed.
     let until = tokio::time::Instant::now() + Duration::from_secs(4);
