@@ -1,0 +1,68 @@
+//! What makes an HTTP message valid (RFC 9110), on HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114).
+//!
+//! The rules of requests and responses stand here once, for every version. A client calls [`check_request`] before it
+//! chooses a connection, then [`check_response`] for each head, [`BodyLength`] for each piece of a body and
+//! [`check_trailers`] at its end. Frames, chunks and field syntax are left to the libraries that parse them; this crate
+//! sees what they hand over.
+//!
+//! Each [`Violation`] names the section that it breaks.
+
+mod body;
+mod request;
+mod response;
+mod violation;
+
+pub use body::BodyLength;
+pub use request::{MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD_BYTES, check_request, head_bytes};
+pub use response::{Framing, MAX_INTERIM_RESPONSES, check_response, check_trailers};
+pub use violation::Violation;
+
+use http::header::CONTENT_LENGTH;
+
+/// A version of HTTP, as far as the rules differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// HTTP/1.0 and HTTP/1.1: messages are text.
+    H1,
+    /// HTTP/2: messages are frames on a stream.
+    H2,
+    /// HTTP/3: messages are frames on a QUIC stream.
+    H3,
+}
+
+/// Fields that concern one connection (RFC 9110 section 7.6.1), which HTTP/2 and HTTP/3 forbid (RFC 9113 section
+/// 8.2.2, RFC 9114 section 4.2). `te` is the one with an exception, so that it is not listed.
+const CONNECTION_FIELDS: [&str; 5] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Returns the first field of these that concerns one connection.
+fn connection_field(fields: &http::HeaderMap) -> Option<&'static str> {
+    let mut names = CONNECTION_FIELDS.into_iter();
+    names.find(|name| fields.contains_key(*name))
+}
+
+/// Returns the length that `content-length` gives; equal values count once (RFC 9110 section 8.6).
+fn content_length(fields: &http::HeaderMap) -> Result<Option<u64>, Violation> {
+    let mut length = None;
+    for value in fields.get_all(CONTENT_LENGTH) {
+        let text = value.to_str().map_err(|_| Violation::InvalidLength)?;
+        for item in text.split(',') {
+            let item = item.trim_matches([' ', '\t']);
+            // `parse` would take a sign.
+            if item.is_empty() || !item.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(Violation::InvalidLength);
+            }
+            let item: u64 = item.parse().map_err(|_| Violation::InvalidLength)?;
+            if length.is_some_and(|length| length != item) {
+                return Err(Violation::ConflictingLengths);
+            }
+            length = Some(item);
+        }
+    }
+    Ok(length)
+}
