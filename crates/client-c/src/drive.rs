@@ -272,7 +272,8 @@ fn of_fault(fault: Fault) -> cm_status {
         Fault::Handshake => cm_status::CM_E_TLS,
         Fault::Certificate => cm_status::CM_E_CERTIFICATE,
         Fault::Reset => cm_status::CM_E_RESET,
-        Fault::Protocol => cm_status::CM_E_PROTOCOL,
+        Fault::Protocol | Fault::Malformed | Fault::Http11Required => cm_status::CM_E_PROTOCOL,
+        Fault::HeadTooLarge => cm_status::CM_E_ARGUMENT,
         Fault::Offline => cm_status::CM_E_OFFLINE,
         Fault::TooMany => cm_status::CM_E_TOO_MANY,
     }

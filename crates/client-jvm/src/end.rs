@@ -80,7 +80,7 @@ impl From<Error> for End {
                 ..
             } => Kind::NotSent,
             Error::Failed {
-                fault: Fault::Protocol,
+                fault: Fault::Protocol | Fault::Malformed,
                 ..
             } => Kind::Protocol,
             _ => Kind::Broken,
@@ -105,6 +105,7 @@ mod tests {
         assert_eq!(failed(Fault::Connect, false), Kind::NotSent);
         assert_eq!(failed(Fault::Reset, true), Kind::Broken);
         assert_eq!(failed(Fault::Protocol, true), Kind::Protocol);
+        assert_eq!(failed(Fault::Malformed, true), Kind::Protocol);
         assert_eq!(failed(Fault::Protocol, false), Kind::NotSent);
         assert_eq!(failed(Fault::Certificate, false), Kind::Certificate);
     }

@@ -14,6 +14,9 @@ use crate::message::Message;
 
 /// Pieces that wait for the transport.
 const PIECES: usize = 4;
+/// Bodies are sent in pieces of at most this many bytes: a request beside them waits for no more, and a response to it
+/// comes as soon. It is the least that HTTP/2's peers take in a frame.
+pub(crate) const PIECE_BYTES: usize = 16 << 10;
 
 /// Writes the body of a request while it is sent. Dropped before [`finish`](Self::finish), it ends
 /// the request with [`Error::Unfinished`].
@@ -63,7 +66,10 @@ enum Pieces {
 struct Streamed {
     /// None if another connection has taken a piece; such a request was not to be sent again.
     receiver: Option<mpsc::Receiver<Piece>>,
+    /// Bytes that have not come from the receiver.
     missing: Option<u64>,
+    /// What is left of the last piece from the receiver.
+    rest: Bytes,
     /// Where the receiver goes back to if no piece was taken.
     untouched: Option<Source>,
 }
@@ -139,6 +145,7 @@ impl Body {
             Self::Streamed { length, source } => Pieces::Streamed(Streamed {
                 receiver: lock(source).take(),
                 missing: *length,
+                rest: Bytes::new(),
                 untouched: Some(Arc::clone(source)),
             }),
         };
@@ -160,21 +167,37 @@ impl Outgoing {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let next = match &mut self.pieces {
-            Pieces::End => None,
-            Pieces::Whole(bytes) => Some(std::mem::take(bytes)),
-            Pieces::Streamed(streamed) => match ready!(streamed.poll_next(context)) {
-                Some(Piece::Data(bytes)) => return Poll::Ready(Some(bytes)),
-                Some(Piece::End) => None,
-                None => {
-                    // The request must not look complete. It is cancelled, so nothing waits here.
-                    self.messages.send(Message::Unfinished(self.call)).ok();
-                    return Poll::Pending;
+        let rest = match &mut self.pieces {
+            Pieces::End => return Poll::Ready(None),
+            Pieces::Whole(bytes) => bytes,
+            Pieces::Streamed(streamed) => {
+                while streamed.rest.is_empty() {
+                    match ready!(streamed.poll_next(context)) {
+                        Some(Piece::Data(bytes)) => streamed.rest = bytes,
+                        Some(Piece::End) => {
+                            self.pieces = Pieces::End;
+                            return Poll::Ready(None);
+                        }
+                        None => {
+                            // The request must not look complete. It is cancelled, so nothing waits here.
+                            self.messages.send(Message::Unfinished(self.call)).ok();
+                            return Poll::Pending;
+                        }
+                    }
                 }
-            },
+                &mut streamed.rest
+            }
         };
-        self.pieces = Pieces::End;
-        Poll::Ready(next)
+        let piece = rest.split_to(rest.len().min(PIECE_BYTES));
+        if matches!(&self.pieces, Pieces::Whole(rest) if rest.is_empty()) {
+            self.pieces = Pieces::End;
+        }
+        Poll::Ready(Some(piece))
+    }
+
+    /// Reports whether nothing follows.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self.pieces, Pieces::End)
     }
 }
 
@@ -202,7 +225,7 @@ impl Drop for Streamed {
 
 impl hyper::body::Body for Outgoing {
     type Data = Bytes;
-    type Error = h2::Error;
+    type Error = Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
@@ -212,11 +235,11 @@ impl hyper::body::Body for Outgoing {
             return Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))));
         }
         ready!(Pin::new(&mut self.going).poll(context)).ok();
-        Poll::Ready(Some(Err(h2::Reason::CANCEL.into())))
+        Poll::Ready(Some(Err(Error::BodyNotTaken)))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.pieces, Pieces::End)
+        self.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -225,6 +248,7 @@ impl hyper::body::Body for Outgoing {
             Pieces::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Pieces::Streamed(streamed) => streamed
                 .missing
+                .map(|missing| missing + streamed.rest.len() as u64)
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
         }
     }

@@ -163,7 +163,7 @@ fn status(error: &Error) -> Status {
         Error::Unfinished => Code::Cancelled,
         Error::Failed { fault, .. } => match fault {
             Fault::TooMany => Code::ResourceExhausted,
-            Fault::Protocol => Code::Internal,
+            Fault::Protocol | Fault::Malformed => Code::Internal,
             _ => Code::Unavailable,
         },
         _ => Code::Unavailable,

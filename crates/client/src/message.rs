@@ -91,6 +91,8 @@ pub(crate) enum Event {
     },
     /// It takes no more requests.
     GoAway(ConnId),
+    /// It may take another request, after it had no room for one.
+    Room(ConnId),
     Closed {
         conn: ConnId,
         fault: Fault,

@@ -4,8 +4,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, IF_RANGE, RANGE};
+use http::header::{IF_RANGE, RANGE};
 use http::{HeaderName, HeaderValue, Method};
+use http_rules::{MAX_REQUEST_FIELDS, check_request};
 use route::{Ask, Policy};
 
 use crate::body::{Body, BodyWriter};
@@ -33,6 +34,7 @@ pub struct Request {
     bytes: Option<u64>,
     urgent: bool,
     idempotent: Option<bool>,
+    resends: bool,
     early_data: Option<bool>,
     policy: Policy,
     limits: Limits,
@@ -54,6 +56,7 @@ impl Request {
             bytes: None,
             urgent: false,
             idempotent: None,
+            resends: true,
             early_data: None,
             policy,
             limits: Limits::default(),
@@ -63,7 +66,9 @@ impl Request {
         }
     }
 
-    /// Adds a header.
+    /// Adds a header field. `Host` replaces the authority of the URL in what the server gets, over every version of HTTP;
+    /// the connection still goes to the URL's host, whose certificate must be valid. Fields that concern one connection,
+    /// e.g. `Connection`, are refused when the request is sent, as is a `Content-Length` that is not the body's.
     pub fn header<K, V>(mut self, name: K, value: V) -> Self
     where
         HeaderName: TryFrom<K>,
@@ -72,6 +77,8 @@ impl Request {
         <HeaderValue as TryFrom<V>>::Error: std::fmt::Display,
     {
         match (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            // The map itself would panic at some number; the request is refused before.
+            (Ok(_), Ok(_)) if self.head.len() > MAX_REQUEST_FIELDS => {}
             (Ok(name), Ok(value)) => {
                 self.head.append(name, value);
             }
@@ -121,6 +128,12 @@ impl Request {
     /// 9.2.2), e.g. a POST with an `Idempotency-Key`.
     pub fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = Some(idempotent);
+        self
+    }
+
+    /// Says whether the engine may send the request again by itself, which it does where that is safe.
+    pub fn resends(mut self, resends: bool) -> Self {
+        self.resends = resends;
         self
     }
 
@@ -239,6 +252,7 @@ impl Request {
         let ask = Ask {
             early: early_data && safe && without_body && idempotent,
             replayable: idempotent && matches!(self.body, Body::Whole(_)),
+            resends: self.resends,
             bytes: Some(size(self)),
             kind: kind(self),
             urgent: self.urgent,
@@ -249,13 +263,9 @@ impl Request {
         let request = request.map_err(|error| Error::Invalid(error.to_string()))?;
         let (mut head, ()) = request.into_parts();
         head.headers.clone_from(&self.head);
-        // An empty body is said where one is expected (RFC 9110 section 8.6).
-        let expected = [Method::POST, Method::PUT, Method::PATCH].contains(&self.method);
-        if let Some(length) = self.body.length().filter(|length| expected || *length > 0) {
-            head.headers
-                .entry(CONTENT_LENGTH)
-                .or_insert_with(|| length.into());
-        }
+        check_request(&mut head, self.body.length()).map_err(|violation| {
+            Error::Invalid(format!("{violation} ({})", violation.section()))
+        })?;
         #[cfg(feature = "sign")]
         let signer = match (&self.key, &self.body) {
             (None, _) => None,

@@ -220,7 +220,9 @@ impl Resuming {
 
     /// Asks for the rest where the body broke off, unless that was in vain too often.
     fn ask_again(&mut self, error: Error, policy: Policy) -> Result<(), Error> {
-        if !matches!(error, Error::Failed { .. }) || self.vain >= MAX_VAIN {
+        // What is malformed is not asked for again.
+        let broke = matches!(error, Error::Failed { fault, .. } if fault != Fault::Malformed);
+        if !broke || self.vain >= MAX_VAIN {
             return Err(error);
         }
         self.vain += 1;

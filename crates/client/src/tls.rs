@@ -52,6 +52,8 @@ pub struct Identity {
 #[derive(Clone)]
 pub(crate) struct Tls {
     tcp: Arc<ClientConfig>,
+    /// The same, but HTTP/2 is not offered.
+    http1: Arc<ClientConfig>,
     quic: Arc<ClientConfig>,
     over_quic: Arc<CountingVerifier>,
     check: Option<Arc<dyn CheckChain>>,
@@ -95,6 +97,7 @@ impl Tls {
             Ok::<_, BuildError>(Arc::new(config))
         };
         let tcp = of(&[b"h2", b"http/1.1"], inner)?;
+        let http1 = offering_http1(&tcp);
         let check = match trust {
             Trust::App(check) => Some(Arc::clone(check)),
             Trust::WebPki | Trust::Roots(_) => None,
@@ -102,6 +105,7 @@ impl Tls {
         let quic = of(&[b"h3"], Arc::clone(&over_quic) as _)?;
         Ok(Self {
             tcp,
+            http1,
             quic,
             over_quic,
             check,
@@ -116,9 +120,11 @@ impl Tls {
             Arc::new(config)
         };
         let (tcp, quic) = (fresh(&self.tcp), fresh(&self.quic));
+        let http1 = offering_http1(&tcp);
         let (over_quic, check) = (Arc::clone(&self.over_quic), self.check.clone());
         Self {
             tcp,
+            http1,
             quic,
             over_quic,
             check,
@@ -139,8 +145,9 @@ impl Tls {
         Arc::clone(&self.over_quic)
     }
 
-    pub(crate) fn tcp(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.tcp)
+    /// Returns the configuration over TCP, without HTTP/2 if it must not be offered.
+    pub(crate) fn tcp(&self, http1: bool) -> Arc<ClientConfig> {
+        Arc::clone(if http1 { &self.http1 } else { &self.tcp })
     }
 
     pub(crate) fn quic(&self) -> Arc<ClientConfig> {
@@ -153,6 +160,13 @@ impl Tls {
         config.enable_early_data = true;
         Some(Arc::new(config))
     }
+}
+
+/// Returns the same configuration, sessions included, which offers HTTP/1.1 only.
+fn offering_http1(config: &ClientConfig) -> Arc<ClientConfig> {
+    let mut config = config.clone();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
 }
 
 /// Leaves chain and name to the app, and the signature to rustls.

@@ -184,6 +184,7 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
     );
     let ask = Ask {
         replayable: true,
+        resends: true,
         bytes: None,
         kind: 1,
         urgent: false,
@@ -298,7 +299,14 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                     Transport::Quic => Protocol::H3,
                     Transport::Tcp => Protocol::H2,
                 };
-                router.handle(route::Event::Ready { conn, protocol }, at);
+                router.handle(
+                    route::Event::Ready {
+                        conn,
+                        protocol,
+                        migrates: protocol == Protocol::H3,
+                    },
+                    at,
+                );
             }
             Some(Happening::Head(call, conn)) => {
                 let (alt_svc, resumable) = (&b""[..], false);
@@ -306,6 +314,8 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                     route::Event::Head {
                         call,
                         conn,
+                        misdirected: false,
+                        kept: true,
                         alt_svc,
                         resumable,
                     },

@@ -15,6 +15,7 @@ use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 pub struct CountingVerifier {
     inner: Arc<dyn ServerCertVerifier>,
     verified: AtomicU64,
+    refused: AtomicU64,
 }
 
 impl CountingVerifier {
@@ -23,12 +24,24 @@ impl CountingVerifier {
         Self {
             inner,
             verified: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
         }
     }
 
     /// Returns the number of chains verified so far, accepted or not.
     pub fn chains_verified(&self) -> u64 {
         self.verified.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of chains and of signatures by their keys that were refused so far.
+    pub fn refusals(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    fn count<T>(&self, checked: Result<T, Error>) -> Result<T, Error> {
+        checked.inspect_err(|_| {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        })
     }
 }
 
@@ -42,8 +55,8 @@ impl ServerCertVerifier for CountingVerifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         self.verified.fetch_add(1, Ordering::Relaxed);
-        self.inner
-            .verify_server_cert(end_entity, intermediates, name, ocsp, now)
+        let inner = &self.inner;
+        self.count(inner.verify_server_cert(end_entity, intermediates, name, ocsp, now))
     }
 
     fn verify_tls12_signature(
@@ -52,8 +65,8 @@ impl ServerCertVerifier for CountingVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner
-            .verify_tls12_signature(message, certificate, signature)
+        let inner = &self.inner;
+        self.count(inner.verify_tls12_signature(message, certificate, signature))
     }
 
     fn verify_tls13_signature(
@@ -62,8 +75,8 @@ impl ServerCertVerifier for CountingVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner
-            .verify_tls13_signature(message, certificate, signature)
+        let inner = &self.inner;
+        self.count(inner.verify_tls13_signature(message, certificate, signature))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

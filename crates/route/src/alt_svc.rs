@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 4 << 10;
 pub enum AltSvc {
     /// Nothing.
     Silent,
-    /// All offers are withdrawn.
+    /// All offers are withdrawn, those beside it included.
     Clear,
     /// It is there.
     H3 {
@@ -35,11 +35,17 @@ pub fn parse(field: &[u8], origin_port: u16) -> AltSvc {
     let Ok(text) = std::str::from_utf8(cut) else {
         return AltSvc::Silent;
     };
-    if text.trim_matches([' ', '\t']) == "clear" {
+    let mut offers = split(text, ',');
+    // It withdraws those of the same response, too (RFC 7838 section 3).
+    if offers
+        .clone()
+        .any(|offer| offer.trim_matches([' ', '\t']) == "clear")
+    {
         return AltSvc::Clear;
     }
-    let mut offers = split(text, ',').take(MAX_OFFERS);
     offers
+        .by_ref()
+        .take(MAX_OFFERS)
         .find_map(|offer| h3(offer, origin_port))
         .unwrap_or(AltSvc::Silent)
 }
@@ -63,7 +69,7 @@ fn h3(offer: &str, origin_port: u16) -> Option<AltSvc> {
 }
 
 /// Splits at `separator` outside quotes.
-fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+fn split(text: &str, separator: char) -> impl Iterator<Item = &str> + Clone {
     let (mut quoted, mut escaped) = (false, false);
     text.split(move |c: char| {
         let splits = c == separator && !quoted;
@@ -108,6 +114,10 @@ mod tests {
             ),
             (r#"h3="other:443", h3=":445""#, h3_on(445, 86_400)),
             (" clear ", AltSvc::Clear),
+            (r#"h3=":443", clear"#, AltSvc::Clear),
+            (r#"clear, h3=":443""#, AltSvc::Clear),
+            (r#"h3=":443"; clear=1"#, h3_on(443, 86_400)),
+            (r#"h2="clear", h3=":443""#, h3_on(443, 86_400)),
             (r#"h3-29=":443""#, AltSvc::Silent),
             (r#"h3=":0", h3=":65536", h3=":x", h3="#, AltSvc::Silent),
             (r#"h3=":8443""#, AltSvc::Silent),

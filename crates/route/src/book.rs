@@ -44,6 +44,13 @@ pub(crate) struct Row {
     pub(crate) trial: Trial,
     /// Requests over HTTP/3 in a row that failed after its handshake.
     pub(crate) quic_failures: u8,
+    /// Requests over HTTP/3 in a row whose time was up without an answer.
+    pub(crate) quic_unanswered: u8,
+    /// Whether the origin takes requests over HTTP/1.1 only.
+    pub(crate) http1: bool,
+    /// Responses that began.
+    pub(crate) answers: u64,
+    pub(crate) last_answer: Option<Moment>,
     pub(crate) rtt: Option<Duration>,
     pub(crate) learnt: [Learnt; Class::ALL.len()],
     pub(crate) kinds: Kinds,

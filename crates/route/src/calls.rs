@@ -3,14 +3,9 @@
 
 use crate::command::Command;
 use crate::conn::{Call, ConnState, Copy};
-use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Replay, Transport};
+use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Transport};
 use crate::router::{MAX_CALLS, Router};
 use crate::why::Why;
-
-/// A request is sent again at most so often if the peer cannot have acted on it.
-const MAX_SAFE_RETRIES: u8 = 3;
-/// And so often if it may have acted, and acting twice does no harm.
-pub(crate) const MAX_RETRIES: u8 = 2;
 
 impl Router {
     pub(crate) fn on_call(&mut self, id: CallId, origin: &Origin, ask: Ask) {
@@ -24,6 +19,7 @@ impl Router {
         // It is no request to learn from.
         let ask = Ask {
             replayable: true,
+            resends: true,
             bytes: None,
             kind: 0,
             urgent: true,
@@ -45,6 +41,10 @@ impl Router {
             resumable: false,
             may_have_acted: false,
             retries: 0,
+            refusals: 0,
+            answers_seen: 0,
+            failing_since: None,
+            hedge_at: None,
             left_quic: None,
             teaches: !ask.urgent,
             why: Why::Opening,
@@ -59,7 +59,8 @@ impl Router {
         }
     }
 
-    pub(crate) fn on_cancel(&mut self, id: CallId) {
+    /// Ends a request that nobody waits for any more.
+    pub(crate) fn drop_call(&mut self, id: CallId) {
         let Some(call) = self.calls.remove(&id) else {
             return;
         };
@@ -80,7 +81,7 @@ impl Router {
         let Some(call) = self.calls.get(&id) else {
             return;
         };
-        let (origin, ask) = (call.origin.clone(), call.ask);
+        let (origin, mut ask) = (call.origin.clone(), call.ask);
         let off = if !self.switches.engine {
             Some(Why::EngineOff)
         } else if self.trip.tripped() {
@@ -95,8 +96,20 @@ impl Router {
         if self.network.is_none() {
             return self.fail(id, Fault::Offline);
         }
+        if ask.policy != Policy::H3 && self.requires_http1(&origin) {
+            ask.policy = Policy::H1;
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.ask.policy = Policy::H1;
+            }
+        }
         let usable = |over| self.usable(&origin, &ask, over);
         let (quic, tcp) = (usable(Transport::Quic), usable(Transport::Tcp));
+        if self.is_unanswered(&origin, &ask) {
+            return match tcp {
+                Some(conn) => self.send(id, conn, Why::SecondTry(Transport::Tcp)),
+                None => self.wait_for_tcp(id, &origin),
+            };
+        }
         match (quic, tcp) {
             (Some(quic), Some(tcp)) => {
                 let (over, why) = self.choose(&origin, &ask);
@@ -118,6 +131,12 @@ impl Router {
 
     pub(crate) fn send(&mut self, id: CallId, conn_id: ConnId, why: Why) {
         let now = self.now;
+        let (Some(call), Some(conn)) = (self.calls.get(&id), self.conns.get(&conn_id)) else {
+            return;
+        };
+        let instead_of_quic =
+            conn.over == Transport::Tcp && self.is_unanswered(&call.origin, &call.ask);
+        let hedge_at = self.hedge_at(call, conn);
         let (Some(call), Some(conn)) = (self.calls.get_mut(&id), self.conns.get_mut(&conn_id))
         else {
             return;
@@ -130,6 +149,10 @@ impl Router {
         // Beside others its time tells less of the transport than of them.
         call.teaches &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
         call.teaches &= conn.state != ConnState::Early;
+        (call.hedge_at, call.failing_since) = (hedge_at, None);
+        if instead_of_quic {
+            call.left_quic = Some(conn.network);
+        }
         call.why = match call.left_quic {
             Some(_) => Why::SecondTry(conn.over),
             None => why,
@@ -174,6 +197,7 @@ impl Router {
             .filter(|conn| *conn != conn_id)
             .collect();
         call.copies.retain(|copy| copy.conn == conn_id);
+        call.hedge_at = None;
         self.on_offer(&origin, alt_svc);
         self.answered(conn_id);
         if tcp_instead {
@@ -191,6 +215,7 @@ impl Router {
                 conn: other,
             });
             self.lost_hedge(other, conn_id);
+            self.lost_probation(other);
             self.left(id, other);
         }
     }
@@ -202,8 +227,11 @@ impl Router {
             return;
         };
         conn.watch.heard(now);
-        let (origin, network) = (conn.origin.clone(), conn.network);
-        if conn.over == Transport::Quic {
+        let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
+        let digest = self.book.digest(&origin);
+        let row = self.book.row(network, digest, now);
+        (row.answers, row.last_answer) = (row.answers + 1, Some(now));
+        if over == Transport::Quic {
             self.quic_answers(&origin, network);
         }
     }
@@ -233,60 +261,18 @@ impl Router {
         self.open_to_learn(&call);
     }
 
-    pub(crate) fn on_failed(&mut self, id: CallId, conn_id: ConnId, fault: Fault, replay: Replay) {
-        let Some(call) = self.calls.get_mut(&id) else {
-            return;
-        };
-        let Some(index) = call.copies.iter().position(|copy| copy.conn == conn_id) else {
-            return;
-        };
-        let Copy { over, network, .. } = call.copies.remove(index);
-        call.may_have_acted |= replay == Replay::MayHaveActed;
-        let alone = call.copies.is_empty();
-        let safe = !call.may_have_acted && call.retries < MAX_SAFE_RETRIES;
-        let harmless = call.ask.replayable && call.retries < MAX_RETRIES;
-        // Who broke the protocol over TCP will do so again.
-        let ends =
-            fault == Fault::Certificate || fault == Fault::Protocol && over == Transport::Tcp;
-        let again = alone && !call.delivered && (safe || harmless) && !ends;
-        // That a connection takes no more requests says nothing against HTTP/3; that another one does not,
-        // either, does.
-        let blames_quic = over == Transport::Quic && (replay != Replay::Safe || call.retries > 0);
-        if again {
-            call.retries += 1;
-            if blames_quic && matches!(call.ask.policy, Policy::Adaptive | Policy::Race) {
-                // The same way would likely fail the same way.
-                (call.left_quic, call.ask.policy) = (Some(network), Policy::H2);
-            }
-        }
-        let (origin, ask) = (call.origin.clone(), call.ask);
-        let teaches = std::mem::replace(&mut call.teaches, false);
-        if let Some(conn) = self.conns.get_mut(&conn_id)
-            && conn.state == ConnState::Ready(Protocol::H1)
-        {
-            conn.state = ConnState::Draining;
-        }
-        if blames_quic {
-            self.quic_failed(&origin, network);
-        }
-        if teaches && (blames_quic || !again) {
-            self.learn_failure(&origin, &ask, over);
-        }
-        self.left(id, conn_id);
-        if again {
-            self.place(id);
-        } else if alone {
-            self.fail(id, fault);
-        }
-    }
-
     /// A request has left a connection.
     pub(crate) fn left(&mut self, id: CallId, conn_id: ConnId) {
         let Some(conn) = self.conns.get_mut(&conn_id) else {
             return;
         };
         conn.calls.remove(&id);
+        let was_full = std::mem::take(&mut conn.full);
         if !conn.calls.is_empty() {
+            if was_full {
+                let origin = conn.origin.clone();
+                self.place_waiting(&origin);
+            }
             return;
         }
         let silent = conn.watch.is_silent();
@@ -303,39 +289,9 @@ impl Router {
                 self.place_waiting(&origin);
             }
             ConnState::Ready(Protocol::H1) => self.place_waiting(&origin),
+            ConnState::Ready(_) if was_full => self.place_waiting(&origin),
             ConnState::Ready(_) | ConnState::Opening | ConnState::Early => {}
         }
-    }
-
-    /// Takes the requests off a connection that is closed for no fault of its own. Those that may be sent again
-    /// are returned, and placed once it is closed; others fail.
-    pub(crate) fn take_off(&mut self, conn_id: ConnId) -> Vec<CallId> {
-        let calls = self.conns.get(&conn_id).map(|conn| conn.calls.clone());
-        let mut again = Vec::new();
-        for id in calls.unwrap_or_default() {
-            let Some(call) = self.calls.get_mut(&id) else {
-                continue;
-            };
-            call.copies.retain(|copy| copy.conn != conn_id);
-            (call.may_have_acted, call.teaches) = (true, false);
-            let alone = call.copies.is_empty();
-            let may = !call.delivered && call.ask.replayable && call.retries < MAX_RETRIES;
-            if alone && !may {
-                self.left(id, conn_id);
-                self.fail(id, Fault::Reset);
-                continue;
-            }
-            if alone {
-                call.retries += 1;
-                again.push(id);
-            }
-            self.order(Command::Withdraw {
-                call: id,
-                conn: conn_id,
-            });
-            self.left(id, conn_id);
-        }
-        again
     }
 
     /// Places the requests that wait for a connection to an origin.

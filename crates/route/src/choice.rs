@@ -11,7 +11,7 @@ impl Router {
     /// Whether a request with this policy may go over this transport.
     pub(crate) fn allows(&self, policy: Policy, over: Transport) -> bool {
         match (policy, over) {
-            (Policy::H3, Transport::Tcp) | (Policy::H2, Transport::Quic) => false,
+            (Policy::H3, Transport::Tcp) | (Policy::H2 | Policy::H1, Transport::Quic) => false,
             (Policy::Adaptive | Policy::Race, Transport::Quic) => self.h3_is_on(),
             _ => true,
         }
@@ -21,7 +21,9 @@ impl Router {
     /// has to prove itself by one request at a time that may be repeated.
     pub(crate) fn usable(&self, origin: &Origin, ask: &Ask, over: Transport) -> Option<ConnId> {
         let allowed = self.allows(ask.policy, over);
-        let conn = allowed.then(|| self.free_conn(origin, over)).flatten()?;
+        let conn = allowed
+            .then(|| self.free_conn(origin, over, ask.policy))
+            .flatten()?;
         if over == Transport::Tcp || ask.policy == Policy::H3 {
             return Some(conn);
         }
@@ -42,6 +44,7 @@ impl Router {
             conn.origin == *origin
                 && conn.network == network
                 && conn.state == ConnState::Early
+                && !conn.full
                 && !conn.watch.is_silent()
         };
         let may = ask.early && self.allows(ask.policy, Transport::Quic);
@@ -114,7 +117,7 @@ impl Router {
     /// Only one transport has a connection: says what keeps the other one away, if anything does.
     pub(crate) fn why_only(&self, origin: &Origin, ask: &Ask, over: Transport) -> Why {
         match (ask.policy, over) {
-            (Policy::H2 | Policy::H3, _) => Why::Pinned(over),
+            (Policy::H1 | Policy::H2 | Policy::H3, _) => Why::Pinned(over),
             (_, Transport::Tcp) => self.why_not_quic(origin).unwrap_or(Why::OnlyOpen(over)),
             (_, Transport::Quic) => Why::OnlyOpen(over),
         }

@@ -36,6 +36,8 @@ pub enum Command {
         address: SocketAddr,
         /// Over what.
         over: Transport,
+        /// Whether not to offer HTTP/2.
+        http1: bool,
         /// Whether to resume a session with early data, if there is one that allows it; then `Early` comes
         /// first.
         early: bool,

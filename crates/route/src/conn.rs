@@ -19,6 +19,10 @@ pub(crate) struct Conn {
     pub(crate) over: Transport,
     pub(crate) address: IpAddr,
     pub(crate) state: ConnState,
+    /// Whether it may move to another path.
+    pub(crate) migrates: bool,
+    /// Whether it had no room for a request, and nothing has changed since.
+    pub(crate) full: bool,
     pub(crate) opened: Moment,
     /// Whether the peer sent anything.
     pub(crate) heard: bool,
@@ -47,6 +51,16 @@ impl ConnState {
 }
 
 impl Conn {
+    /// Whether it leads to this origin over this transport.
+    pub(crate) fn is_of(&self, origin: &Origin, over: Transport) -> bool {
+        self.origin == *origin && self.over == over
+    }
+
+    /// Whether it is ready and this is its version of HTTP.
+    pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
+        self.state == ConnState::Ready(protocol)
+    }
+
     /// Whether it can take a request now.
     pub(crate) fn is_free(&self) -> bool {
         let has_room = match self.state {
@@ -54,7 +68,7 @@ impl Conn {
             ConnState::Ready(_) => true,
             ConnState::Opening | ConnState::Early | ConnState::Draining => false,
         };
-        has_room && !self.watch.is_silent()
+        has_room && !self.full && !self.watch.is_silent()
     }
 
     /// Whether it works: it is open, and nothing that it owes is late.
@@ -78,8 +92,16 @@ pub(crate) struct Call {
     pub(crate) resumable: bool,
     /// Whether a copy may have reached the server.
     pub(crate) may_have_acted: bool,
-    /// How often it was sent again, or over another connection, too.
+    /// How often it was sent again where it may have acted, or over another connection, too.
     pub(crate) retries: u8,
+    /// How often in a row its peer did not take it, while the origin answered nothing else.
+    pub(crate) refusals: u8,
+    /// The origin's answers when it was last refused.
+    pub(crate) answers_seen: u64,
+    /// Since when no connection to its origin can be opened.
+    pub(crate) failing_since: Option<Moment>,
+    /// When it is sent over TCP, too, unless HTTP/3, which is on probation, has answered.
+    pub(crate) hedge_at: Option<Moment>,
     /// The network on which it failed over HTTP/3, so that it takes TCP now.
     pub(crate) left_quic: Option<NetworkId>,
     /// Whether its time tells something: it was sent at once, once, beside no other.
@@ -113,6 +135,14 @@ pub(crate) struct Site {
     pub(crate) waiting: VecDeque<CallId>,
     pub(crate) lookup: Option<Lookup>,
     pub(crate) races: Vec<SiteRace>,
+    pub(crate) backoff: Backoff,
+}
+
+/// When to try again to open a connection to an origin that answered not long ago: its server may be starting again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Backoff {
+    pub(crate) times: u8,
+    pub(crate) until: Option<Moment>,
 }
 
 /// Questions to the name service before a race.
@@ -149,12 +179,13 @@ pub(crate) struct SiteRace {
 
 impl Site {
     pub(crate) fn new(digest: Digest) -> Self {
-        let (waiting, races) = Default::default();
+        let (waiting, races, backoff) = Default::default();
         Self {
             digest,
             waiting,
             lookup: None,
             races,
+            backoff,
         }
     }
 
@@ -172,7 +203,8 @@ impl Site {
         };
         let lookup = self.lookup.as_ref();
         let looks = lookup.is_some_and(|lookup| lookup.purposes.iter().any(serves));
-        looks || self.races.iter().any(|race| race.serves(policy))
+        let is_due = self.backoff.until.is_some();
+        is_due || looks || self.races.iter().any(|race| race.serves(policy))
     }
 }
 
@@ -182,6 +214,7 @@ impl SiteRace {
         match policy {
             Policy::H3 => self.race.tries(Transport::Quic),
             Policy::H2 => open && self.race.tries(Transport::Tcp),
+            Policy::H1 => open && self.purpose == Purpose::Calls(Policy::H1),
             Policy::Adaptive | Policy::Race => {
                 // One lane that is left of a pinned race would do, but TCP must be beside QUIC. Nor is there a
                 // reason to wait for TCP alone where it opens only to learn.

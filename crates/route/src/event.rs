@@ -88,6 +88,8 @@ pub enum Policy {
     H3,
     /// TCP only.
     H2,
+    /// HTTP/1.1 only.
+    H1,
 }
 
 /// What the router needs to know of a request.
@@ -96,6 +98,8 @@ pub struct Ask {
     /// Whether it may be sent twice: an idempotent method (RFC 9110 section 9.2.2), or an
     /// `Idempotency-Key`, and a body that can be produced again.
     pub replayable: bool,
+    /// Whether it may be sent again at all, also where the peer cannot have acted.
+    pub resends: bool,
     /// Bytes of the larger body, if known.
     pub bytes: Option<u64>,
     /// Requests of one kind are compared with each other: a digest of the app's label, or of
@@ -146,9 +150,18 @@ pub enum Fault {
     /// The connection broke or the request was reset.
     #[error("the connection broke")]
     Reset,
-    /// The peer broke the protocol.
+    /// The peer broke the protocol, and with it the connection.
     #[error("the peer broke the protocol")]
     Protocol,
+    /// The response breaks the rules of HTTP. The request is not sent again because of it.
+    #[error("the response is malformed")]
+    Malformed,
+    /// The request's head is larger than the peer accepts.
+    #[error("the request's head is larger than the server accepts")]
+    HeadTooLarge,
+    /// The peer takes the request over HTTP/1.1 only (RFC 9113 section 7, RFC 9114 section 8.1).
+    #[error("the server takes the request over HTTP/1.1 only")]
+    Http11Required,
     /// The device has no network.
     #[error("there is no network")]
     Offline,
@@ -219,8 +232,10 @@ pub enum Event<'a> {
         /// Over what.
         policy: Policy,
     },
-    /// The app no longer waits, or a time-out passed.
+    /// The app no longer waits.
     Cancel(CallId),
+    /// A limit that the app set passed.
+    TimedOut(CallId),
     /// A name server answered; `None` if it failed.
     Resolved {
         /// The question.
@@ -244,6 +259,8 @@ pub enum Event<'a> {
         conn: ConnId,
         /// What it speaks.
         protocol: Protocol,
+        /// Whether it may move to another path (RFC 9000 section 9): never over TCP.
+        migrates: bool,
     },
     /// A connection failed to open, broke or was closed. Calls on it fail by their own events.
     Closed {
@@ -254,12 +271,26 @@ pub enum Event<'a> {
     },
     /// The peer takes no more requests on it.
     GoAway(ConnId),
+    /// The connection could not take a request that was sent there, of which nothing was sent: the peer's limit is
+    /// reached, or bodies that nobody reads hold its window.
+    Full {
+        /// The request.
+        call: CallId,
+        /// The connection.
+        conn: ConnId,
+    },
+    /// A connection that was full may take another request.
+    Room(ConnId),
     /// The head of a response came.
     Head {
         /// The request.
         call: CallId,
         /// The connection that it came on.
         conn: ConnId,
+        /// Whether the status is 421: the peer is not one for this origin (RFC 9110 section 15.5.20).
+        misdirected: bool,
+        /// Whether the request can be sent again as it was: the peer has not acted on one that it misdirects.
+        kept: bool,
         /// The value of `Alt-Svc`, or nothing.
         alt_svc: &'a [u8],
         /// Whether the rest of the body can be asked for on another connection: a GET of a length

@@ -82,7 +82,15 @@
 //!
 //! let mut router = Router::new(Config::default());
 //! let origin = Origin::new("api.example", 443);
-//! let ask = Ask { replayable: true, bytes: None, kind: 1, urgent: false, early: false, policy: Policy::Adaptive };
+//! let ask = Ask {
+//!     replayable: true,
+//!     resends: true,
+//!     bytes: None,
+//!     kind: 1,
+//!     urgent: false,
+//!     early: false,
+//!     policy: Policy::Adaptive,
+//! };
 //! let call = Event::Call { id: CallId(1), origin: &origin, ask };
 //! router.handle(call, Moment::from_ns(0));
 //! assert!(matches!(router.poll(), Some(Command::Resolve { .. })));
@@ -106,10 +114,14 @@ mod opening;
 mod pace;
 mod paths;
 mod race;
+mod resend;
+mod restart;
+mod room;
 mod router;
 mod standing;
 mod switches;
 mod trials;
+mod unanswered;
 mod watch;
 mod why;
 
@@ -122,6 +134,8 @@ pub use learn::Class;
 pub use memory::{MAX_MEMORY_BYTES, Recalled};
 pub use moment::{Moment, WallSeconds};
 pub use pace::{Advice, MAX_AHEAD_BYTES, Pace};
-pub use router::{Config, MAX_CALLS, MAX_CONNS, MAX_H1_CONNS, Router};
+pub use router::{
+    Config, MAX_CALLS, MAX_CONNS, MAX_H1_CONNS, MAX_LONG_H1_CONNS, MAX_SHARED_CONNS, Router,
+};
 pub use switches::Switches;
 pub use why::Why;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::book::Row;
 use crate::command::Command;
-use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
+use crate::conn::{Backoff, Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
 use crate::event::{CallId, ConnId, Fault, Origin, Policy, Protocol, Transport};
 use crate::race::{Mode, Race};
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
@@ -22,23 +22,9 @@ impl Router {
     pub(crate) fn wait(&mut self, id: CallId, origin: &Origin, policy: Policy) {
         let site = self.site(origin);
         site.waiting.push_back(id);
-        let serves = site.serves(policy);
-        let is_full = || policy != Policy::H3 && self.h1_conns(origin) >= MAX_H1_CONNS;
-        if !serves && !is_full() {
+        if !site.serves(policy) && !self.is_at_bound(origin, policy) {
             self.look_up(origin, Purpose::Calls(policy));
         }
-    }
-
-    /// Connections to it that carry one request at a time and work, so that each will be free.
-    fn h1_conns(&self, origin: &Origin) -> usize {
-        let network = self.network_id();
-        let to_origin = self.conns.values().filter(|conn| {
-            conn.origin == *origin
-                && Some(conn.network) == network
-                && conn.state == ConnState::Ready(Protocol::H1)
-                && conn.is_alive()
-        });
-        to_origin.count()
     }
 
     /// Goes on with whatever is due.
@@ -59,7 +45,9 @@ impl Router {
                 self.on_closed(conn, Fault::Connect);
             }
             self.run_races(&origin);
+            self.relieve(&origin);
         }
+        self.hedge_due();
         let due = self
             .conns
             .iter()
@@ -133,6 +121,8 @@ impl Router {
                     over,
                     address: address.ip(),
                     state: ConnState::Opening,
+                    migrates: false,
+                    full: false,
                     opened: now,
                     heard: false,
                     rtt: None,
@@ -142,12 +132,15 @@ impl Router {
                 };
                 self.conns.insert(id, conn);
                 race.race.began(id, over, now);
+                let http1 =
+                    race.purpose == Purpose::Calls(Policy::H1) || self.requires_http1(origin);
                 let origin = origin.clone();
                 self.order(Command::Open {
                     conn: id,
                     origin,
                     address,
                     over,
+                    http1: http1 && over == Transport::Tcp,
                     early: early && over == Transport::Quic,
                 });
             }
@@ -198,7 +191,7 @@ impl Router {
         }
     }
 
-    pub(crate) fn on_ready(&mut self, id: ConnId, protocol: Protocol) {
+    pub(crate) fn on_ready(&mut self, id: ConnId, protocol: Protocol, migrates: bool) {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
@@ -206,7 +199,7 @@ impl Router {
         if !conn.state.is_opening() {
             return;
         }
-        conn.state = ConnState::Ready(protocol);
+        (conn.state, conn.migrates) = (ConnState::Ready(protocol), migrates);
         let conn = conn.clone();
         let (origin, over) = (conn.origin.clone(), conn.over);
         self.learn_cold(&conn, now.since(conn.opened));
@@ -237,6 +230,7 @@ impl Router {
         for other in given_up {
             self.close(other);
         }
+        self.site(&origin).backoff = Backoff::default();
         if protocol == Protocol::H1 {
             self.open_siblings(&conn);
         }
@@ -287,9 +281,10 @@ impl Router {
             return;
         };
         let (now, port) = (self.now, conn.origin.port);
-        let open = self.conns.values().filter(|other| {
-            other.origin == conn.origin && other.network == conn.network && other.over == conn.over
-        });
+        let open = self
+            .conns
+            .values()
+            .filter(|other| other.is_of(&conn.origin, conn.over) && other.network == conn.network);
         let room = MAX_H1_CONNS.saturating_sub(open.count());
         let site = self.site(&conn.origin);
         let wanted = site.waiting.len().saturating_sub(1);
@@ -358,6 +353,9 @@ impl Router {
     /// others have a race of their own.
     pub(crate) fn fail_waiting(&mut self, origin: &Origin, purpose: Purpose, fault: Fault) {
         let Purpose::Calls(policy) = purpose else {
+            if purpose == Purpose::Rescue(Transport::Tcp) {
+                self.tcp_fails_too(origin);
+            }
             return self.place_waiting(origin);
         };
         let waiting = std::mem::take(&mut self.site(origin).waiting);
@@ -367,20 +365,22 @@ impl Router {
             .partition(|id| policy_of(self.calls.get(id)) == Some(policy));
         let refused = fault == Fault::Certificate;
         let serves = self.site(origin).serves(policy);
-        let will_be_free = policy != Policy::H3 && self.h1_conns(origin) > 0;
+        let will_be_free = self.will_have_room(origin, policy);
         for id in fails {
             // HTTP/3 that has still to prove itself is better than nothing.
             let open = [Transport::Tcp, Transport::Quic]
                 .into_iter()
                 .find_map(|over| {
                     let allowed = self.allows(policy, over) && !refused;
-                    Some((self.free_conn(origin, over).filter(|_| allowed)?, over))
+                    let conn = self.free_conn(origin, over, policy);
+                    Some((conn.filter(|_| allowed)?, over))
                 });
             match open {
                 Some((conn, over)) => self.send(id, conn, Why::OnlyOpen(over)),
                 None if (serves || will_be_free) && !refused => {
                     self.site(origin).waiting.push_back(id);
                 }
+                None if self.may_come_back(id, fault) => self.back_off(id),
                 None => self.fail(id, fault),
             }
         }
@@ -400,7 +400,7 @@ impl Router {
         if self.why_not_quic(origin).is_some() || self.is_opening(origin) {
             return;
         }
-        let open = |over| self.free_conn(origin, over).is_some();
+        let open = |over| self.free_conn(origin, over, Policy::Adaptive).is_some();
         let missing = match Transport::ALL.map(open) {
             [true, false] => Transport::Tcp,
             [false, true] => Transport::Quic,

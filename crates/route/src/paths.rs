@@ -1,9 +1,11 @@
 //! Connections that fall silent: probed, nudged, and hedged by another one.
 
-use crate::calls::MAX_RETRIES;
+use std::time::Duration;
+
 use crate::command::Command;
 use crate::conn::{Call, ConnState};
-use crate::event::{CallId, ConnId, Fault, Origin, PathSample, Policy, Transport};
+use crate::event::{CallId, ConnId, Fault, Origin, PathSample, Policy, Replay, Transport};
+use crate::resend::MAX_RETRIES;
 use crate::router::Router;
 use crate::watch::Step;
 use crate::why::Why;
@@ -11,6 +13,8 @@ use crate::why::Why;
 /// A connection that falls silent costs a request a second, a failed handshake costs none: it is not
 /// tried again for 16 s, and after that for 300 s.
 const SILENT_WEIGHT: u8 = 5;
+/// A server that was started again does not know the connection, and may be unable to say so.
+const FORGOTTEN: Duration = Duration::from_secs(2);
 
 impl Router {
     pub(crate) fn sample(&mut self, id: ConnId) {
@@ -29,6 +33,7 @@ impl Router {
         conn.sampling = false;
         let (origin, network) = (conn.origin.clone(), conn.network);
         let (was_silent, idle) = (conn.watch.is_silent(), conn.calls.is_empty());
+        let migrates = conn.migrates;
         let step = conn.watch.look(sample, now);
         let digest = self.book.digest(&origin);
         if sample.received > 0 && !sample.srtt.is_zero() {
@@ -45,19 +50,35 @@ impl Router {
             Step::Wait | Step::Alive => {}
             Step::Nudge if idle => self.close_silent(id),
             Step::Probe => self.order(Command::Probe(id)),
+            Step::Dead => self.bury(id),
             Step::Nudge => {
                 if !was_silent {
                     for learnt in &mut self.book.row(network, digest, now).learnt {
                         learnt.doubt();
                     }
                 }
-                self.order(Command::Nudge(id));
+                if migrates {
+                    self.order(Command::Nudge(id));
+                }
                 self.rescue(id);
                 if !was_silent {
                     // What waited for it to be free needs another one.
                     self.place_waiting(&origin);
                 }
             }
+        }
+    }
+
+    /// A path has been silent for so long that its connection is given up, with what is on it.
+    fn bury(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get(&id) else {
+            return;
+        };
+        let calls = conn.calls.clone();
+        self.order(Command::Close(id));
+        self.on_closed(id, Fault::Reset);
+        for call in calls {
+            self.on_failed(call, id, Fault::Reset, Replay::MayHaveActed);
         }
     }
 
@@ -72,9 +93,11 @@ impl Router {
             .iter()
             .filter_map(|call| Some(self.calls.get(call)?.ask.policy))
             .collect();
-        // Another QUIC connection would do no more than the nudge.
-        let ways = [over.other(), Transport::Tcp];
-        let mut ways = ways.into_iter().filter(|way| {
+        // Another QUIC connection does more than the nudge only where the server has forgotten this one.
+        let forgotten = over == Transport::Quic && conn.watch.silent_for(self.now) >= FORGOTTEN;
+        let again = forgotten.then_some(Transport::Quic);
+        let ways = [over.other(), Transport::Tcp].into_iter().chain(again);
+        let mut ways = ways.filter(|way| {
             let pinned = policies.contains(&Policy::H3);
             let quic = pinned || self.why_not_quic(&origin).is_none();
             (*way == Transport::Tcp || quic)
@@ -82,7 +105,7 @@ impl Router {
         });
         if ways
             .clone()
-            .any(|way| self.free_conn(&origin, way).is_some())
+            .any(|way| self.free_conn(&origin, way, Policy::Adaptive).is_some())
         {
             self.hedge_silent(&origin);
         } else if let Some(way) = ways.next() {
@@ -104,7 +127,8 @@ impl Router {
                 continue;
             };
             let (ask, may) = (call.ask, call.retries < MAX_RETRIES);
-            let hedges = !call.delivered && ask.replayable && may && self.may_hedge();
+            let hedges =
+                !call.delivered && ask.replayable && ask.resends && may && self.may_hedge();
             let resumes = call.delivered && call.resumable;
             if !hedges && !resumes {
                 continue;
@@ -169,7 +193,11 @@ impl Router {
                 // Whoever asked then asks for the rest.
                 self.left(id, silent);
                 self.fail(id, Fault::Reset);
-            } else if !call.delivered && call.ask.replayable && call.retries < MAX_RETRIES {
+            } else if !call.delivered
+                && call.ask.replayable
+                && call.ask.resends
+                && call.retries < MAX_RETRIES
+            {
                 call.copies.clear();
                 (call.may_have_acted, call.teaches) = (true, false);
                 call.retries += 1;

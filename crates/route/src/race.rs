@@ -14,8 +14,8 @@ use crate::moment::Moment;
 pub(crate) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 /// A QUIC handshake that takes longer has failed; Chromium's limit.
 pub(crate) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-/// Attempts of a lane; the rest of a long answer is not tried.
-const MAX_ATTEMPTS: usize = 6;
+/// Attempts of a lane, 8 s of them; the rest of a longer answer is not tried.
+const MAX_ATTEMPTS: usize = 32;
 
 /// Which lanes a race has, and when they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use crate::book::{Book, Digest};
 use crate::command::Command;
 use crate::conn::{Call, Conn, ConnState, Site};
 use crate::event::{
-    CallId, ConnId, Event, Fault, Network, NetworkId, NetworkKind, Origin, Protocol, QueryId,
-    Transport,
+    CallId, ConnId, Event, Fault, Network, NetworkId, NetworkKind, Origin, Policy, Protocol,
+    QueryId, Transport,
 };
 use crate::moment::Moment;
 use crate::switches::{Switches, Trip, bucket};
@@ -19,8 +19,13 @@ pub const MAX_CALLS: usize = 512;
 /// Connections that are kept, of all origins: idle ones are closed to make room for another. There
 /// are more only while each of them carries a request.
 pub const MAX_CONNS: usize = 64;
-/// Connections to one origin that speak HTTP/1.1, which carry one request each.
+/// Connections to one origin over HTTP/1.1 whose response has not begun, or began just now: each carries one request.
 pub const MAX_H1_CONNS: usize = 6;
+/// Connections to one origin over HTTP/1.1, those with long responses included.
+pub const MAX_LONG_H1_CONNS: usize = 32;
+/// Connections to one origin over HTTP/2, and as many over HTTP/3. There is more than one only while the others have no
+/// room.
+pub const MAX_SHARED_CONNS: usize = 6;
 
 /// What does not change while a router lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,18 +100,33 @@ impl Router {
             Event::Call { id, origin, ask } => self.on_call(id, origin, ask),
             Event::Connect { id, origin, policy } => self.on_connect(id, origin, policy),
             Event::Cancel(call) => self.on_cancel(call),
+            Event::TimedOut(call) => self.on_timed_out(call),
             Event::Resolved { query, answer } => self.on_resolved(query, answer),
             Event::Heard { conn, rtt } => self.on_heard(conn, rtt),
             Event::Early(conn) => self.on_early(conn),
-            Event::Ready { conn, protocol } => self.on_ready(conn, protocol),
+            Event::Ready {
+                conn,
+                protocol,
+                migrates,
+            } => self.on_ready(conn, protocol, migrates),
             Event::Closed { conn, fault } => self.on_closed(conn, fault),
             Event::GoAway(conn) => self.drain(conn),
+            Event::Full { call, conn } => self.on_full(call, conn),
+            Event::Room(conn) => self.on_room(conn),
             Event::Head {
                 call,
                 conn,
+                misdirected,
+                kept,
                 alt_svc,
                 resumable,
-            } => self.on_head(call, conn, alt_svc, resumable),
+            } => {
+                // The alternative that a misdirected response offers is not one (RFC 7838 section 6).
+                let alt_svc = if misdirected { b"" } else { alt_svc };
+                if !(misdirected && self.on_misdirected(call, conn, kept)) {
+                    self.on_head(call, conn, alt_svc, resumable);
+                }
+            }
             Event::Done { call, conn, bytes } => self.on_done(call, conn, bytes),
             Event::Failed {
                 call,
@@ -141,7 +161,9 @@ impl Router {
         let races = races.filter_map(|race| race.race.deadline());
         let conns = self.conns.values().filter(|conn| !conn.sampling);
         let watches = conns.filter_map(|conn| conn.watch.deadline());
-        answers.chain(races).chain(watches).min()
+        let hedges = self.next_hedge();
+        let others = hedges.into_iter().chain(self.next_opening());
+        answers.chain(races).chain(watches).chain(others).min()
     }
 
     /// Returns why a request takes the route it takes, while it lives.
@@ -209,7 +231,7 @@ impl Router {
         let Some(conn) = self.conns.get(&id) else {
             return;
         };
-        let moves = conn.state == ConnState::Ready(Protocol::H3);
+        let moves = conn.state == ConnState::Ready(Protocol::H3) && conn.migrates;
         let origin = conn.origin.clone();
         let (network, now) = (self.network_id(), self.now);
         if !moves || network.is_some() && self.why_not_quic(&origin).is_some() {
@@ -279,12 +301,19 @@ impl Router {
         }
     }
 
-    /// A connection for a request: one that is open, on this network, over this transport.
-    pub(crate) fn free_conn(&self, origin: &Origin, over: Transport) -> Option<ConnId> {
+    /// A connection for a request with this policy: one that is open, on this network, over this transport, and has
+    /// room.
+    pub(crate) fn free_conn(
+        &self,
+        origin: &Origin,
+        over: Transport,
+        policy: Policy,
+    ) -> Option<ConnId> {
         let network = self.network_id()?;
         let mut conns = self.conns.iter().rev();
         let fits = |conn: &Conn| {
-            conn.origin == *origin && conn.over == over && conn.network == network && conn.is_free()
+            let speaks = policy != Policy::H1 || conn.state == ConnState::Ready(Protocol::H1);
+            conn.is_of(origin, over) && conn.network == network && speaks && conn.is_free()
         };
         conns.find(|(_, conn)| fits(conn)).map(|(id, _)| *id)
     }

@@ -35,7 +35,7 @@ impl Router {
     ) -> Mode {
         match policy {
             Policy::H3 => return Mode::Only(Transport::Quic),
-            Policy::H2 => return Mode::Only(Transport::Tcp),
+            Policy::H2 | Policy::H1 => return Mode::Only(Transport::Tcp),
             Policy::Adaptive | Policy::Race => {}
         }
         if !offered || self.why_not_quic(origin).is_some() {
@@ -100,6 +100,7 @@ impl Router {
     pub(crate) fn quic_answers(&mut self, origin: &Origin, network: NetworkId) {
         let (now, digest) = (self.now, self.book.digest(origin));
         let row = self.book.row(network, digest, now);
+        row.quic_unanswered = 0;
         if row.trial == Trial::Untried {
             row.trial = Trial::Works;
         }
@@ -123,8 +124,20 @@ impl Router {
         }
     }
 
-    /// A request that had failed over HTTP/3 is answered over TCP on the same network.
+    /// A request that had failed over HTTP/3, or would have gone there, is answered over TCP on the same network.
     pub(crate) fn tcp_answered_instead(&mut self, origin: &Origin, network: NetworkId) {
+        self.break_quic(origin, network, REFUSED_WEIGHT);
+    }
+
+    /// HTTP/3 on probation left a request without an answer.
+    pub(crate) fn fail_probation(&mut self, origin: &Origin, network: NetworkId) {
+        self.break_quic(origin, network, FAILED_WEIGHT);
+    }
+
+    /// HTTP/3 is no way to this origin, whatever offers it: its server there says so.
+    pub(crate) fn withdraw_quic(&mut self, origin: &Origin, network: NetworkId) {
+        let digest = self.book.digest(origin);
+        self.book.withdraw_offer(digest);
         self.break_quic(origin, network, REFUSED_WEIGHT);
     }
 
@@ -132,6 +145,7 @@ impl Router {
     fn break_quic(&mut self, origin: &Origin, network: NetworkId, weight: u8) {
         let (now, digest) = (self.now, self.book.digest(origin));
         let row = self.book.row(network, digest, now);
+        row.quic_unanswered = 0;
         if !row.trial.is_broken(now) {
             row.trial.fail(weight, now);
         }

@@ -22,6 +22,8 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const NUDGE: Duration = Duration::from_secs(1);
 const QUICK_NUDGES: u32 = 5;
 const MAX_NUDGE: Duration = Duration::from_secs(8);
+/// A path that is silent for so long is given up with what is on it; quinn's limit, for every transport.
+const DEAD_AFTER: Duration = Duration::from_secs(30);
 
 /// What to do about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub(crate) enum Step {
     Probe,
     /// The path is silent: nudge it, and look for another way.
     Nudge,
+    /// The path has been silent for so long that it is dead.
+    Dead,
 }
 
 /// The watch over one connection.
@@ -60,8 +64,12 @@ enum State {
         answered: usize,
         owed: bool,
     },
-    /// It had no answer; the next nudge is due `at`.
-    Silent { at: Moment, nudges: u32 },
+    /// It had no answer `since` then; the next nudge is due `at`.
+    Silent {
+        since: Moment,
+        at: Moment,
+        nudges: u32,
+    },
 }
 
 impl Watch {
@@ -81,6 +89,11 @@ impl Watch {
     /// The probe time-out (RFC 9002, section 6.2.1).
     pub(crate) fn pto(&self) -> Duration {
         self.sample.srtt + 4 * self.sample.rttvar + MAX_ACK_DELAY
+    }
+
+    /// Smoothed RTT.
+    pub(crate) fn srtt(&self) -> Duration {
+        self.sample.srtt
     }
 
     /// A response is awaited from now on.
@@ -104,6 +117,14 @@ impl Watch {
 
     pub(crate) fn is_silent(&self) -> bool {
         matches!(self.state, State::Silent { .. })
+    }
+
+    /// Returns for how long it has been silent.
+    pub(crate) fn silent_for(&self, now: Moment) -> Duration {
+        match self.state {
+            State::Silent { since, .. } => now.since(since),
+            _ => Duration::ZERO,
+        }
     }
 
     pub(crate) fn deadline(&self) -> Option<Moment> {
@@ -162,12 +183,13 @@ impl Watch {
                 self.ask(answered, sample.owed, now);
                 Step::Probe
             }
-            State::Probed { .. } => self.nudge(0, now),
+            State::Probed { .. } => self.nudge(now, 0, now),
             State::Silent { .. } if came => {
                 self.heard(now);
                 Step::Alive
             }
-            State::Silent { nudges, .. } => self.nudge(nudges, now),
+            State::Silent { since, .. } if now >= since + DEAD_AFTER => Step::Dead,
+            State::Silent { since, nudges, .. } => self.nudge(since, nudges, now),
         }
     }
 
@@ -198,17 +220,19 @@ impl Watch {
         }
     }
 
-    fn nudge(&mut self, nudges: u32, now: Moment) -> Step {
+    fn nudge(&mut self, since: Moment, nudges: u32, now: Moment) -> Step {
         let doublings = nudges.saturating_sub(QUICK_NUDGES - 1).min(3);
         let at = now + (NUDGE * (1 << doublings)).min(MAX_NUDGE);
         self.state = State::Silent {
-            at,
+            since,
+            at: at.min(since + DEAD_AFTER),
             nudges: nudges.saturating_add(1),
         };
         Step::Nudge
     }
 
-    fn silence(&self) -> Duration {
+    /// How long nothing may come before the path is asked.
+    pub(crate) fn silence(&self) -> Duration {
         MIN_SILENCE.max(2 * self.pto())
     }
 }
@@ -239,8 +263,11 @@ mod tests {
         let (mut received, mut steps) = (1, Vec::new());
         while let Some(due) = watch.deadline().filter(|due| *due <= at(until_ms)) {
             let step = watch.look(sample(received), due);
-            if matches!(step, Step::Probe | Step::Nudge) {
+            if matches!(step, Step::Probe | Step::Nudge | Step::Dead) {
                 steps.push((due.ns() / 1_000_000, step));
+            }
+            if step == Step::Dead {
+                break;
             }
             if step == Step::Probe && answers_probes {
                 received += 1;
@@ -263,10 +290,12 @@ mod tests {
 
     #[test]
     fn a_silent_path_is_suspected_after_a_second_and_nudged() {
-        let steps = steps(false, 30_000);
+        let steps = steps(false, 60_000);
         assert_eq!(steps[0], (500, Step::Probe));
-        let nudges: Vec<u64> = steps[1..].iter().map(|(ms, _)| ms / 1_000).collect();
+        let nudges = steps.iter().filter(|(_, step)| *step == Step::Nudge);
+        let nudges: Vec<u64> = nudges.map(|(ms, _)| ms / 1_000).collect();
         assert_eq!(nudges, [1, 2, 3, 4, 5, 6, 8, 12, 20, 28]);
+        assert_eq!(steps.last(), Some(&(31_000, Step::Dead)));
     }
 
     #[test]

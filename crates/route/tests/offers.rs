@@ -10,6 +10,7 @@ use route::{
 fn ask() -> Ask {
     Ask {
         replayable: true,
+        resends: true,
         bytes: None,
         kind: 1,
         urgent: false,
@@ -182,6 +183,7 @@ fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i6
                     Event::Ready {
                         conn,
                         protocol: Protocol::H2,
+                        migrates: false,
                     },
                     now,
                 );
@@ -192,6 +194,8 @@ fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i6
                     Event::Head {
                         call,
                         conn,
+                        misdirected: false,
+                        kept: true,
                         alt_svc,
                         resumable: false,
                     },
@@ -269,6 +273,7 @@ fn what_names_nothing_known_is_ignored() {
         Event::Ready {
             conn,
             protocol: Protocol::H3,
+            migrates: true,
         },
         Event::Closed {
             conn,
@@ -277,6 +282,8 @@ fn what_names_nothing_known_is_ignored() {
         Event::Head {
             call,
             conn,
+            misdirected: false,
+            kept: true,
             alt_svc: b"",
             resumable: false,
         },

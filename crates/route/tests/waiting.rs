@@ -117,6 +117,7 @@ fn a_full_pool_of_http_1_does_not_keep_http_3_waiting() {
 
 const POST: Ask = Ask {
     replayable: false,
+    resends: true,
     bytes: None,
     kind: 2,
     urgent: false,

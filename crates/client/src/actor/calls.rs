@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use http::HeaderValue;
 use http::header::ALT_SVC;
+use http::{HeaderValue, StatusCode};
 use route::{CallId, ConnId, Origin, Why};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -146,7 +146,7 @@ impl Actor {
         };
         if self.calls.get(&id).is_some_and(is_late) {
             self.refuse(id, Error::TimedOut(phase));
-            self.handle(route::Event::Cancel(id));
+            self.handle(route::Event::TimedOut(id));
         }
     }
 
@@ -172,6 +172,8 @@ impl Actor {
         let alt_svc = alt_svc.join(&b", "[..]);
         let asked = self.calls.get(&call);
         let resumable = asked.is_some_and(|call| call.is_resumable(&head));
+        let kept = asked.is_some_and(|call| call.body.is_kept());
+        let misdirected = head.status == StatusCode::MISDIRECTED_REQUEST;
         let Some(sending) = self.sending(call, conn) else {
             return;
         };
@@ -179,6 +181,8 @@ impl Actor {
         self.handle(route::Event::Head {
             call,
             conn,
+            misdirected,
+            kept,
             alt_svc: &alt_svc,
             resumable,
         });
@@ -196,6 +200,12 @@ impl Actor {
         let Some(conn) = &slot.conn else {
             return;
         };
+        if !conn.has_room(&slot.load) {
+            // The router's next commands say where it goes instead.
+            let now = self.now();
+            let (call, conn) = (id, conn_id);
+            return self.router.handle(route::Event::Full { call, conn }, now);
+        }
         let Some(head) = call.head_to_send() else {
             let unsigned = "there are no random numbers to sign the request with";
             self.refuse(id, Error::Invalid(unsigned.to_owned()));
@@ -210,6 +220,7 @@ impl Actor {
             head,
             body: call.body.clone(),
             idle_limit: call.idle_limit,
+            request: slot.load.request(),
             messages: self.messages.clone(),
         };
         // One that was sent early and is sent again opened it all the same.

@@ -1,13 +1,14 @@
 //! Connections: names resolved, opened where the router says, and closed.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use route::{CallId, ConnId, Origin, Protocol, QueryId, Records, Transport, Why};
 use tokio::task::AbortHandle;
 
 use super::Actor;
-use crate::conn::{self, Conn, Target};
+use crate::conn::{self, Conn, Load, Target};
 use crate::message::{Connecting, Event, Message};
 use crate::report::{Connected, Phases, Report};
 
@@ -15,6 +16,7 @@ use crate::report::{Connected, Phases, Report};
 pub(super) struct Slot {
     pub(super) task: AbortHandle,
     pub(super) conn: Option<Conn>,
+    pub(super) load: Arc<Load>,
     pub(super) origin: Origin,
     pub(super) local_port: u16,
     pub(super) resumed: bool,
@@ -45,6 +47,7 @@ impl Actor {
         origin: Origin,
         address: SocketAddr,
         over: Transport,
+        http1: bool,
         early: bool,
     ) {
         let messages = self.messages.clone();
@@ -53,6 +56,7 @@ impl Actor {
             origin: origin.clone(),
             address,
             over,
+            http1,
             early,
             messages,
         };
@@ -60,6 +64,7 @@ impl Actor {
         let slot = Slot {
             task,
             conn: None,
+            load: Arc::default(),
             resolved: self.resolved.get(&origin).copied(),
             origin,
             local_port: 0,

@@ -190,12 +190,18 @@ impl Actor {
                     return opened.conn.close();
                 };
                 let protocol = opened.conn.protocol();
+                let migrates = opened.conn.migrates();
                 (slot.local_port, slot.tls) = (opened.local_port, opened.tls);
                 slot.resumed = opened.resumed;
                 slot.conn = Some(opened.conn);
-                self.handle(route::Event::Ready { conn, protocol });
+                self.handle(route::Event::Ready {
+                    conn,
+                    protocol,
+                    migrates,
+                });
             }
             Event::GoAway(conn) => self.handle(route::Event::GoAway(conn)),
+            Event::Room(conn) => self.handle(route::Event::Room(conn)),
             Event::Closed { conn, fault } => {
                 if self.conns.remove(&conn).is_some() {
                     self.handle(route::Event::Closed { conn, fault });
@@ -265,9 +271,10 @@ impl Actor {
                 origin,
                 address,
                 over,
+                http1,
                 early,
             } => {
-                self.open(conn, origin, address, over, early);
+                self.open(conn, origin, address, over, http1, early);
             }
             Command::Close(conn) => {
                 if let Some(slot) = self.conns.remove(&conn) {

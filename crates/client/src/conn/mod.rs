@@ -1,5 +1,8 @@
 //! Connections: opened over QUIC or TCP, and one request and response at a time on them.
 
+mod frames;
+mod h1;
+mod h2;
 mod h3;
 mod tcp;
 
@@ -7,9 +10,13 @@ use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use futures_util::FutureExt;
+use http::StatusCode;
+use http_rules::{MAX_INTERIM_RESPONSES, Violation};
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::{mpsc, watch};
 
@@ -19,12 +26,19 @@ use crate::message::{Event, Message};
 use crate::response::Part;
 use crate::tls::Tls;
 
-/// Longest head of a response, in bytes of its fields.
-const MAX_HEAD_BYTES: u32 = 64 << 10;
+/// Longest head of a response, in bytes of its fields; OkHttp's limit.
+const MAX_HEAD_BYTES: u32 = 256 << 10;
 /// Most fields of a head, over HTTP/1.1 only: h2 and h3 do not count them.
-const MAX_FIELDS: usize = 512;
+const MAX_FIELDS: usize = 1_024;
 /// Pieces of a body that wait for the app.
 const BODY_PIECES: usize = 4;
+/// What a server may send of one body before the app reads it. quinn-proto gives a connection up whose stream has more
+/// than 1024 gaps; a window of 2 MiB has no more packets.
+const STREAM_WINDOW: u32 = 2 << 20;
+/// The same of all bodies on a connection.
+const CONN_WINDOW: u32 = 32 << 20;
+/// So many bodies that the app does not read leave a window's worth for another one.
+const MAX_UNREAD: usize = (CONN_WINDOW / STREAM_WINDOW) as usize - 1;
 
 /// An open connection.
 pub(crate) enum Conn {
@@ -49,6 +63,8 @@ pub(crate) struct Target {
     pub(crate) origin: Origin,
     pub(crate) address: SocketAddr,
     pub(crate) over: Transport,
+    /// Whether HTTP/2 must not be offered.
+    pub(crate) http1: bool,
     /// Whether to resume a session with early data, if there is one.
     pub(crate) early: bool,
     pub(crate) messages: mpsc::UnboundedSender<Message>,
@@ -61,7 +77,29 @@ pub(crate) struct Exchange {
     pub(crate) head: Arc<http::request::Parts>,
     pub(crate) body: Body,
     pub(crate) idle_limit: Option<Duration>,
+    pub(crate) request: Counted,
     pub(crate) messages: mpsc::UnboundedSender<Message>,
+}
+
+/// What a connection carries.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    requests: AtomicUsize,
+    /// Bodies that wait for the app to read them. Each may hold a stream's window of the connection's.
+    unread: AtomicUsize,
+}
+
+/// Counts one more request or unread body while it lives.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    load: Arc<Load>,
+    what: fn(&Load) -> &AtomicUsize,
+}
+
+/// The responses before the final one.
+#[derive(Debug, Default)]
+struct Interim {
+    count: u32,
 }
 
 /// Why an exchange failed.
@@ -86,6 +124,16 @@ impl Conn {
             Self::H3(conn) => (true, conn.chain()),
             Self::Tcp(conn) => conn.security(),
         }
+    }
+
+    /// Reports whether it can carry another request now: its server's limit and the window that unread bodies leave
+    /// allow that.
+    pub(crate) fn has_room(&self, load: &Load) -> bool {
+        let limit = match self {
+            Self::H3(conn) => conn.limit(),
+            Self::Tcp(conn) => conn.limit(),
+        };
+        load.requests() < limit && load.unread() < MAX_UNREAD
     }
 
     /// Starts an exchange as a task of its own, which reports what happens.
@@ -123,6 +171,14 @@ impl Conn {
     pub(crate) fn nudge(&mut self) {
         if let Self::H3(conn) = self {
             conn.nudge();
+        }
+    }
+
+    /// Reports whether it may move to another path (RFC 9000 section 9).
+    pub(crate) fn migrates(&self) -> bool {
+        match self {
+            Self::H3(conn) => conn.migrates(),
+            Self::Tcp(_) => false,
         }
     }
 
@@ -217,9 +273,30 @@ impl Exchange {
         piece.await
     }
 
-    fn done(&self, bytes: u64) {
+    /// Passes a piece of the body on to the app; returns false if it let go of the response, whose guard cancels the
+    /// request.
+    async fn pass_on(&self, body: &mpsc::Sender<Part>, chunk: Bytes) -> bool {
+        let chunk = match body.try_send(Part::Data(chunk)) {
+            Ok(()) => return true,
+            Err(mpsc::error::TrySendError::Full(chunk)) => chunk,
+            Err(mpsc::error::TrySendError::Closed(_)) => return false,
+        };
+        let unread = Counted::new(&self.request.load, |load| &load.unread);
+        let taken = body.send(chunk).await.is_ok();
+        drop(unread);
+        if self.request.load.unread() + 1 == MAX_UNREAD {
+            self.report(Event::Room(self.conn));
+        }
+        taken
+    }
+
+    /// Reports how the exchange ended.
+    fn ended(&self, outcome: Result<u64, Failure>) {
         let (call, conn) = (self.call, self.conn);
-        self.report(Event::Done { call, conn, bytes });
+        match outcome {
+            Ok(bytes) => self.report(Event::Done { call, conn, bytes }),
+            Err(failure) => self.failed(&failure),
+        }
     }
 
     fn failed(&self, failure: &Failure) {
@@ -245,6 +322,56 @@ impl Exchange {
 
     fn report(&self, event: Event) {
         self.messages.send(Message::Event(event)).ok();
+    }
+}
+
+impl Load {
+    /// Counts a request until what is returned is dropped.
+    pub(crate) fn request(self: &Arc<Self>) -> Counted {
+        Counted::new(self, |load| &load.requests)
+    }
+
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    fn unread(&self) -> usize {
+        self.unread.load(Ordering::Relaxed)
+    }
+}
+
+impl Counted {
+    fn new(load: &Arc<Load>, what: fn(&Load) -> &AtomicUsize) -> Self {
+        what(load).fetch_add(1, Ordering::Relaxed);
+        let load = Arc::clone(load);
+        Self { load, what }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        (self.what)(&self.load).fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Interim {
+    /// Counts a response before the final one.
+    fn add(&mut self, status: StatusCode) -> Result<(), Violation> {
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Violation::SwitchingProtocols);
+        }
+        self.count += 1;
+        if self.count > MAX_INTERIM_RESPONSES {
+            return Err(Violation::TooManyInterim(MAX_INTERIM_RESPONSES));
+        }
+        Ok(())
+    }
+}
+
+impl From<Violation> for Failure {
+    fn from(violation: Violation) -> Self {
+        tracing::debug!("malformed response: {violation} ({})", violation.section());
+        Self::after_sending(Fault::Malformed)
     }
 }
 

@@ -42,7 +42,7 @@ async fn answering(answer: Vec<u8>) -> (String, Engine, Arc<AtomicUsize>) {
 
 fn broken_protocol() -> Error {
     Error::Failed {
-        fault: Fault::Protocol,
+        fault: Fault::Malformed,
         may_have_acted: true,
     }
 }

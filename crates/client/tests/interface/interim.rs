@@ -73,7 +73,7 @@ async fn interim_responses_without_end_are_refused() {
     let get = engine.get(&format!("{url}endless"));
     let error = get.idempotent(false).send().await.unwrap_err();
     let expected = Error::Failed {
-        fault: Fault::Protocol,
+        fault: Fault::Malformed,
         may_have_acted: true,
     };
     assert_eq!(error, expected);

@@ -92,6 +92,16 @@ pub struct World {
     pub tcp_limit: usize,
     /// Whether each TCP connection ends with its first response, just before that is complete.
     pub tcp_closes: bool,
+    /// How many requests a connection takes at a time.
+    pub streams: usize,
+    /// Share of responses over HTTP/3 that are 421.
+    pub misdirects: f64,
+    /// Share of resets that demand HTTP/1.1.
+    pub demands_http1: f64,
+    /// Whether connections over QUIC may move.
+    pub migrates: bool,
+    /// Responses that began.
+    pub answers: usize,
     /// Share of handshakes that resume a session in which the server takes no early data.
     pub early_refused: f64,
     /// Whether there is a session to resume: a handshake was done over QUIC.
@@ -135,6 +145,8 @@ pub struct Socket {
     pub over: Transport,
     pub origin: Origin,
     pub ready: bool,
+    /// Whether HTTP/2 is not offered.
+    http1: bool,
     /// Whether it takes requests that may be sent early.
     early: bool,
     received: u64,
@@ -149,6 +161,7 @@ pub fn origin() -> Origin {
 pub fn ask() -> Ask {
     Ask {
         replayable: true,
+        resends: true,
         bytes: Some(1_000),
         kind: 1,
         urgent: false,
@@ -190,6 +203,11 @@ impl World {
             lost_first_flights: 0.0,
             tcp_limit: usize::MAX,
             tcp_closes: false,
+            streams: usize::MAX,
+            misdirects: 0.0,
+            demands_http1: 0.0,
+            migrates: true,
+            answers: 0,
             early_refused: 0.0,
             has_session: false,
             body_bytes: 1_000,
@@ -311,6 +329,15 @@ impl World {
             log.ended = Some((self.now, End::Cancelled));
         }
         self.handle(Event::Cancel(id));
+    }
+
+    /// A limit of a request passes.
+    pub fn time_out(&mut self, id: CallId) {
+        let log = self.calls.get_mut(&id).expect("it was asked");
+        if log.ended.is_none() {
+            log.ended = Some((self.now, End::Cancelled));
+        }
+        self.handle(Event::TimedOut(id));
     }
 
     /// Asks and lets time pass until it ends. Returns how long that took.

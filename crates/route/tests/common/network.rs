@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use route::{
-    Answer, CallId, Command, ConnId, Event, Fault, Moment, Origin, PathSample, Protocol, QueryId,
-    Replay, Transport,
+    Answer, CallId, Command, ConnId, Event, Fault, Moment, Origin, PathSample, Policy, Protocol,
+    QueryId, Replay, Transport,
 };
 
 use super::{End, Server, Socket, Way, World};
@@ -20,6 +20,8 @@ pub(super) enum Happening {
     Head(u64, u64),
     Done(u64, u64),
     Reset(u64, u64),
+    /// Its connection was closed under it.
+    Cut(u64, u64),
     Packet(u64),
 }
 
@@ -55,10 +57,11 @@ impl World {
                 conn,
                 origin,
                 over,
+                http1,
                 early,
                 ..
             } => {
-                self.open(conn, origin, over);
+                self.open(conn, origin, over, http1);
                 if early && self.has_session {
                     self.later(Duration::ZERO, Happening::Early(conn.0));
                 }
@@ -68,6 +71,13 @@ impl World {
                     self.conns.remove(&conn).is_some(),
                     "{conn:?} is closed twice"
                 );
+                let on_it = self
+                    .calls
+                    .iter()
+                    .filter(|(_, log)| log.live.contains(&conn));
+                for call in on_it.map(|(call, _)| call.0).collect::<Vec<_>>() {
+                    self.later(Duration::ZERO, Happening::Cut(call, conn.0));
+                }
             }
             Command::Send { call, conn } => self.send(call, conn),
             Command::Deliver { call, conn } => {
@@ -119,11 +129,12 @@ impl World {
         }
     }
 
-    fn open(&mut self, conn: ConnId, origin: Origin, over: Transport) {
+    fn open(&mut self, conn: ConnId, origin: Origin, over: Transport, http1: bool) {
         let socket = Socket {
             over,
             origin,
             ready: false,
+            http1,
             early: false,
             received: 0,
             owed_at: None,
@@ -169,8 +180,20 @@ impl World {
             socket.ready || may_be_early,
             "{call:?} is sent on a connection that is not open"
         );
-        let over = socket.over;
+        let (over, http1) = (socket.over, socket.http1 || self.protocol == Protocol::H1);
+        let on_it = self.calls.values();
+        let on_it = on_it.filter(|log| log.live.contains(&conn) && log.ended.is_none());
+        if on_it.count() >= self.streams {
+            return self.handle(Event::Full { call, conn });
+        }
         let log = self.calls.get_mut(&call).expect("it was asked");
+        let allowed = match log.ask.policy {
+            Policy::Adaptive | Policy::Race => true,
+            Policy::H3 => over == Transport::Quic,
+            Policy::H2 => over == Transport::Tcp,
+            Policy::H1 => over == Transport::Tcp && http1,
+        };
+        assert!(allowed, "{call:?} is sent against its policy");
         assert!(log.ended.is_none(), "{call:?} is sent after its end");
         let again = !log.sends.is_empty();
         assert!(
@@ -223,9 +246,10 @@ impl World {
             log.live.remove(&conn);
         }
         let of = |happening: &Happening| match happening {
-            Happening::Head(a, b) | Happening::Done(a, b) | Happening::Reset(a, b) => {
-                (*a, *b) == (call.0, conn.0)
-            }
+            Happening::Head(a, b)
+            | Happening::Done(a, b)
+            | Happening::Reset(a, b)
+            | Happening::Cut(a, b) => (*a, *b) == (call.0, conn.0),
             _ => false,
         };
         self.events
@@ -236,6 +260,7 @@ impl World {
         let alive = |id: u64| self.conns.contains_key(&ConnId(id));
         let gone = match &happening {
             Happening::Resolved(_) => false,
+            Happening::Cut(call, id) => !self.calls[&CallId(*call)].live.contains(&ConnId(*id)),
             Happening::Early(id)
             | Happening::Heard(id)
             | Happening::Ready(id)
@@ -267,11 +292,19 @@ impl World {
                 let socket = self.conns.get_mut(&conn).expect("it is alive");
                 socket.ready = true;
                 let (quic, early) = (socket.over == Transport::Quic, socket.early);
-                let protocol = if quic { Protocol::H3 } else { self.protocol };
+                let protocol = match quic {
+                    true => Protocol::H3,
+                    false if socket.http1 => Protocol::H1,
+                    false => self.protocol,
+                };
                 self.has_session |= quic;
                 let refused = early && self.rng.share() < self.early_refused;
                 let waiting = self.waiting_on(conn);
-                self.handle(Event::Ready { conn, protocol });
+                self.handle(Event::Ready {
+                    conn,
+                    protocol,
+                    migrates: quic && self.migrates,
+                });
                 if refused {
                     self.fail_on(conn, &waiting, Replay::Safe);
                 }
@@ -290,9 +323,18 @@ impl World {
             }
             Happening::Head(call, id) => {
                 let conn = self.received(id);
+                let quic = self.conns[&conn].over == Transport::Quic;
+                let misdirected =
+                    quic && self.misdirects > 0.0 && self.rng.share() < self.misdirects;
+                self.answers += 1;
+                if misdirected && let Some(log) = self.calls.get_mut(&CallId(call)) {
+                    log.repeatable = true;
+                }
                 self.handle(Event::Head {
                     call: CallId(call),
                     conn,
+                    misdirected,
+                    kept: true,
                     alt_svc: b"",
                     resumable: self.resumable,
                 });
@@ -319,15 +361,28 @@ impl World {
                 } else {
                     Replay::MayHaveActed
                 };
+                let socket = &self.conns[&conn];
+                let http1 = socket.http1 || over == Transport::Tcp && self.protocol == Protocol::H1;
+                let demands = safe
+                    && !http1
+                    && self.demands_http1 > 0.0
+                    && self.rng.share() < self.demands_http1;
+                let fault = match demands {
+                    true => Fault::Http11Required,
+                    false => Fault::Reset,
+                };
                 let log = self.calls.get_mut(&call).expect("it was asked");
                 log.repeatable = safe;
                 log.live.remove(&conn);
                 self.handle(Event::Failed {
                     call,
                     conn,
-                    fault: Fault::Reset,
+                    fault,
                     replay,
                 });
+            }
+            Happening::Cut(call, id) => {
+                self.fail_on(ConnId(id), &[CallId(call)], Replay::MayHaveActed);
             }
             Happening::Packet(id) => {
                 self.received(id);

@@ -45,7 +45,7 @@ impl Stack for Client {
             )
             .into(),
             tls: tls::VERSION.into(),
-            protocols: vec![Protocol::H2, Protocol::H3, Protocol::Auto],
+            protocols: vec![Protocol::H1, Protocol::H2, Protocol::H3, Protocol::Auto],
             capabilities: vec![
                 Capability::Mtls,
                 Capability::Resume,
@@ -87,6 +87,7 @@ impl Stack for Client {
             return Err(StackError::unsupported("congestion", reason));
         }
         let policy = match (setup.protocol, setup.policy) {
+            (Protocol::H1, _) => Policy::H1,
             (Protocol::H2, _) => Policy::H2,
             (Protocol::H3, _) => Policy::H3,
             (_, Some(protocol::Policy::Race)) => Policy::Race,
@@ -130,7 +131,7 @@ impl Stack for Client {
     }
 
     fn check_mode(&self, mode: Reconnect) -> Result<(), StackError> {
-        if mode == Reconnect::EarlyData && self.policy == Policy::H2 {
+        if mode == Reconnect::EarlyData && matches!(self.policy, Policy::H1 | Policy::H2) {
             let reason = "the client sends none over TCP";
             return Err(StackError::unsupported("early data", reason));
         }
@@ -246,8 +247,8 @@ fn call_error(error: &Error) -> CallError {
             Fault::Connect => ErrorKind::Connect,
             Fault::Handshake | Fault::Certificate => ErrorKind::Tls,
             Fault::Reset => ErrorKind::Reset,
-            Fault::Protocol => ErrorKind::Protocol,
-            Fault::Offline | Fault::TooMany => ErrorKind::Other,
+            Fault::Protocol | Fault::Malformed | Fault::Http11Required => ErrorKind::Protocol,
+            Fault::Offline | Fault::TooMany | Fault::HeadTooLarge => ErrorKind::Other,
         },
         Error::TimedOut(_) => ErrorKind::Timeout,
         _ => ErrorKind::Other,

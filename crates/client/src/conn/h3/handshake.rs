@@ -1,6 +1,7 @@
-//! Whether a handshake resumed a session. One that verifies no chain did (RFC 8446 section 2.2); quinn offers no
-//! other way to find out. All handshakes share a verifier, since rustls resumes a session only with the verifier
-//! that it began with, so what the verifier counts is assigned to the handshake that reads at that moment.
+//! What a handshake over QUIC was like, as far as quinn does not tell: a wrapper of its TLS session that notes it.
+//!
+//! All handshakes share a verifier, since rustls resumes a session only with the verifier that it began with, so what
+//! the verifier counts is assigned to the handshake that reads at that moment.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,26 +16,55 @@ use quinn::{ConnectError, ConnectionId, Side};
 use quinn_proto::TransportError;
 use quinn_proto::transport_parameters::TransportParameters;
 
-/// The TLS configuration of one connection, which notes whether its handshake verified a chain.
+/// `disable_active_migration` (RFC 9000 section 18.2).
+const DISABLE_ACTIVE_MIGRATION: u64 = 0x0c;
+
+/// The TLS configuration of one connection, whose handshake it notes.
 pub(super) struct Watched {
     inner: Arc<QuicClientConfig>,
     verifier: Arc<CountingVerifier>,
-    has_verified: Arc<AtomicBool>,
+    notes: Arc<Notes>,
+}
+
+/// What a handshake was like.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    has_verified: AtomicBool,
+    is_refused: AtomicBool,
+    stays: AtomicBool,
+}
+
+impl Notes {
+    /// Reports whether it resumed a session: then it verified no chain (RFC 8446 section 2.2).
+    pub(super) fn is_resumed(&self) -> bool {
+        !self.has_verified.load(Ordering::Relaxed)
+    }
+
+    /// Reports whether the server's certificate was refused, or its signature: a chain of another authority with the same
+    /// name shows in the signature only.
+    pub(super) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
+    }
+
+    /// Reports whether the client may move the connection to another path.
+    pub(super) fn migrates(&self) -> bool {
+        !self.stays.load(Ordering::Relaxed)
+    }
 }
 
 impl Watched {
-    /// Returns the note, too.
+    /// Returns the notes, too.
     pub(super) fn new(
         inner: QuicClientConfig,
         verifier: Arc<CountingVerifier>,
-    ) -> (Self, Arc<AtomicBool>) {
-        let has_verified = Arc::new(AtomicBool::new(false));
+    ) -> (Self, Arc<Notes>) {
+        let notes = Arc::default();
         let watched = Self {
             inner: Arc::new(inner),
             verifier,
-            has_verified: Arc::clone(&has_verified),
+            notes: Arc::clone(&notes),
         };
-        (watched, has_verified)
+        (watched, notes)
     }
 }
 
@@ -61,10 +91,14 @@ struct WatchedSession {
 impl Session for WatchedSession {
     /// Chains are verified within this call. No other handshake reads meanwhile: all do so on the engine's thread.
     fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
-        let before = self.config.verifier.chains_verified();
+        let (verifier, notes) = (&self.config.verifier, &self.config.notes);
+        let before = (verifier.chains_verified(), verifier.refusals());
         let read = self.inner.read_handshake(bytes);
-        if self.config.verifier.chains_verified() > before {
-            self.config.has_verified.store(true, Ordering::Relaxed);
+        if verifier.chains_verified() > before.0 {
+            notes.has_verified.store(true, Ordering::Relaxed);
+        }
+        if verifier.refusals() > before.1 {
+            notes.is_refused.store(true, Ordering::Relaxed);
         }
         read
     }
@@ -94,7 +128,14 @@ impl Session for WatchedSession {
     }
 
     fn transport_parameters(&self) -> Result<Option<TransportParameters>, TransportError> {
-        self.inner.transport_parameters()
+        let parameters = self.inner.transport_parameters();
+        if let Ok(Some(parameters)) = &parameters {
+            let mut written = Vec::new();
+            parameters.write(&mut written);
+            let stays = has_parameter(&written, DISABLE_ACTIVE_MIGRATION);
+            self.config.notes.stays.store(stays, Ordering::Relaxed);
+        }
+        parameters
     }
 
     fn write_handshake(&mut self, into: &mut Vec<u8>) -> Option<Keys> {
@@ -116,5 +157,53 @@ impl Session for WatchedSession {
         context: &[u8],
     ) -> Result<(), ExportKeyingMaterialError> {
         self.inner.export_keying_material(output, label, context)
+    }
+}
+
+/// Reports whether transport parameters (RFC 9000 section 18) contain one.
+fn has_parameter(mut parameters: &[u8], wanted: u64) -> bool {
+    while let Some(id) = variable_length(&mut parameters) {
+        if id == wanted {
+            return true;
+        }
+        let length = variable_length(&mut parameters).unwrap_or(u64::MAX);
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        parameters = parameters.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+/// Takes an integer (RFC 9000 section 16).
+fn variable_length(bytes: &mut &[u8]) -> Option<u64> {
+    let first = *bytes.first()?;
+    let (integer, rest) = bytes.split_at_checked(1 << (first >> 6))?;
+    *bytes = rest;
+    let value = integer[1..]
+        .iter()
+        .fold(u64::from(first & 0x3f), |value, byte| {
+            value << 8 | u64::from(*byte)
+        });
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_found_behind_others() {
+        let stays = [0x01, 0x02, 0x0c, 0x00, 0x40, 0x0c, 0x00];
+        assert!(has_parameter(&stays, DISABLE_ACTIVE_MIGRATION));
+        let moves = [0x01, 0x02, 0x0c, 0x00, 0x80, 0, 0, 0x0d, 0x01, 0x0c];
+        assert!(!has_parameter(&moves, DISABLE_ACTIVE_MIGRATION));
+        for cut in [
+            &[][..],
+            &[0x40],
+            &[0x01],
+            &[0x01, 0x05, 0x0c],
+            &[0x01, 0xff],
+        ] {
+            assert!(!has_parameter(cut, DISABLE_ACTIVE_MIGRATION), "{cut:?}");
+        }
     }
 }

@@ -13,14 +13,15 @@ use ::h3::client::{RequestStream, SendRequest};
 use ::h3::error::{Code, StreamError};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::future::{Either, select};
-use http::{Method, StatusCode};
+use http::StatusCode;
+use http_rules::{BodyLength, Version, check_response, check_trailers};
 use quinn::{ConnectionError, Endpoint, VarInt};
 use route::{Fault, PathSample, Replay};
 use rustls::pki_types::CertificateDer;
 
 use self::early::Early;
 pub(crate) use self::open::open;
-use super::{Exchange, Failure, cut_off};
+use super::{Exchange, Failure, Interim, cut_off};
 use crate::response::Part;
 
 /// RFC 9114 section 8.1.
@@ -28,8 +29,6 @@ const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
 /// What has come is passed on in pieces of this many bytes, the usual length of HTTP/2's frames: the app
 /// would otherwise be woken for every few packets.
 const PIECE: usize = 16 << 10;
-/// A request may have at most this many interim responses.
-const MAX_INTERIM: u32 = 100;
 /// The longest payload that quinn takes unless it is told otherwise.
 const PACKET: usize = 1_472;
 
@@ -40,6 +39,7 @@ pub(crate) struct Conn {
     requests: Requests,
     /// While its handshake is not done.
     early: Option<Early>,
+    migrates: bool,
     local_is_v6: bool,
     window: u32,
 }
@@ -59,10 +59,7 @@ impl Conn {
                 None => run.await,
                 Some(early) => early.or_again(run).await,
             };
-            match outcome {
-                Ok(bytes) => exchange.done(bytes),
-                Err(failure) => exchange.failed(&failure),
-            }
+            exchange.ended(outcome);
         }
     }
 
@@ -70,6 +67,15 @@ impl Conn {
     pub(crate) fn chain(&self) -> Vec<Vec<u8>> {
         let chain = chain(&self.quic);
         chain.iter().map(|der| der.to_vec()).collect()
+    }
+
+    pub(crate) fn migrates(&self) -> bool {
+        self.migrates
+    }
+
+    /// Returns how many requests the server takes at a time.
+    pub(crate) fn limit(&self) -> usize {
+        usize::MAX
     }
 
     pub(crate) fn sample(&self) -> PathSample {
@@ -152,15 +158,16 @@ async fn receive(
     early: Option<&Early>,
 ) -> Result<u64, Failure> {
     let fault = |error: &StreamError| stream_failure(error, quic);
-    let head = final_head(&mut stream, quic).await?;
+    let mut head = final_head(&mut stream, quic).await?;
     if let (Some(early), StatusCode::TOO_EARLY) = (early, head.status) {
         // Once more, after the handshake (RFC 8470 section 5.2).
         early.was_taken().await;
         return Err(Failure::before_sending(Fault::Reset));
     }
-    let expected = expected_length(&exchange.head.method, &head);
+    let method = &exchange.head.method;
+    let mut length = check_response(Version::H3, method, &mut head)?.length;
     let body = exchange.head(head);
-    let (mut bytes, mut piece) = (0, BytesMut::new());
+    let mut piece = BytesMut::new();
     let failure = loop {
         // Nothing if all that has come is in the piece.
         let came = poll_fn(|context| match stream.poll_recv_data(context) {
@@ -170,30 +177,27 @@ async fn receive(
         let mut came = exchange.piece(came).await;
         if let Some(Ok(Some(packet))) = &mut came {
             if piece.is_empty() {
-                piece.reserve(packet.remaining().max(room(expected, bytes)));
+                piece.reserve(packet.remaining().max(room(&length)));
             }
-            bytes += packet.remaining() as u64;
+            if let Err(violation) = length.add(packet.remaining()) {
+                break violation.into();
+            }
             piece.put(packet);
             if piece.len() < PIECE {
                 continue;
             }
         }
-        if !piece.is_empty() && body.send(Part::Data(piece.split().freeze())).await.is_err() {
-            // The app let go of the response; its guard cancels the request.
-            return Ok(bytes);
+        if !piece.is_empty() && !exchange.pass_on(&body, piece.split().freeze()).await {
+            return Ok(length.received());
         }
         match came {
             None | Some(Ok(Some(_))) => {}
-            // h3 leaves this check to its caller (RFC 9114 section 4.1.2).
-            Some(Ok(None)) if expected.is_some_and(|expected| expected != bytes) => {
-                break Failure::after_sending(Fault::Protocol);
-            }
-            Some(Ok(None)) => match stream.recv_trailers().await {
+            Some(Ok(None)) => match trailers(exchange, &mut stream, quic, &length).await {
                 Ok(trailers) => {
                     body.send(Part::End(trailers)).await.ok();
-                    return Ok(bytes);
+                    return Ok(length.received());
                 }
-                Err(error) => break fault(&error),
+                Err(failure) => break failure,
             },
             Some(Err(error)) => break fault(&error),
         }
@@ -207,7 +211,8 @@ async fn final_head(
     stream: &mut Receiving,
     quic: &quinn::Connection,
 ) -> Result<http::response::Parts, Failure> {
-    for _ in 0..=MAX_INTERIM {
+    let mut interim = Interim::default();
+    loop {
         let response = stream.recv_response().await;
         let (head, ()) = response
             .map_err(|error| stream_failure(&error, quic))?
@@ -215,29 +220,33 @@ async fn final_head(
         if !head.status.is_informational() {
             return Ok(head);
         }
+        interim.add(head.status)?;
     }
-    Err(Failure::after_sending(Fault::Protocol))
 }
 
-/// How much to allocate for the next piece of a body of which so much has come.
-fn room(expected: Option<u64>, bytes: u64) -> usize {
-    let left = expected.map_or(usize::MAX, |expected| {
-        usize::try_from(expected.saturating_sub(bytes)).unwrap_or(usize::MAX)
-    });
-    left.min(PIECE + PACKET)
+/// Waits for the end of the stream.
+async fn trailers(
+    exchange: &Exchange,
+    stream: &mut Receiving,
+    quic: &quinn::Connection,
+    length: &BodyLength,
+) -> Result<Option<http::HeaderMap>, Failure> {
+    let trailers = exchange.piece(stream.recv_trailers()).await;
+    let mut trailers = trailers.map_err(|error| stream_failure(&error, quic))?;
+    // h3 leaves this check to its caller (RFC 9114 section 4.1.2).
+    length.end()?;
+    if let Some(fields) = &mut trailers {
+        check_trailers(Version::H3, fields)?;
+    }
+    Ok(trailers)
 }
 
-/// The length that the head promises, where a body follows it (RFC 9110 section 8.6).
-fn expected_length(method: &Method, head: &http::response::Parts) -> Option<u64> {
-    if *method == Method::HEAD || head.status == StatusCode::NOT_MODIFIED {
-        return None;
-    }
-    head.headers
-        .get(http::header::CONTENT_LENGTH)?
-        .to_str()
-        .ok()?
-        .parse()
-        .ok()
+/// Returns how much to allocate for the next piece of a body.
+fn room(length: &BodyLength) -> usize {
+    let missing = length.missing().unwrap_or(u64::MAX);
+    usize::try_from(missing)
+        .unwrap_or(usize::MAX)
+        .min(PIECE + PACKET)
 }
 
 fn unspecified(v6: bool) -> SocketAddr {

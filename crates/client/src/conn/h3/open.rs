@@ -1,7 +1,6 @@
 //! Opens connections over QUIC, with early data where a session allows it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ::h3::client::{Connection, SendRequest};
@@ -11,16 +10,12 @@ use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt, Ze
 use route::Fault;
 
 use super::early::Early;
-use super::handshake::Watched;
+use super::handshake::{Notes, Watched};
 use super::{Conn, H3_NO_ERROR, Requests, chain, close_fault, unspecified};
-use crate::conn::{self, MAX_HEAD_BYTES, Opened, Target};
+use crate::conn::{self, CONN_WINDOW, MAX_HEAD_BYTES, Opened, STREAM_WINDOW, Target};
 use crate::message::{Event, Message};
 use crate::tls::Tls;
 
-/// quinn-proto gives a connection up whose stream has more than 1024 gaps; a window of 2 MiB has
-/// no more packets.
-const STREAM_WINDOW: VarInt = VarInt::from_u32(2 << 20);
-const WINDOW: u32 = 6 << 20;
 type Driver = Connection<h3_quic::Connection, Bytes>;
 
 pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
@@ -30,12 +25,12 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let goes_early = early.is_some();
     let crypto = QuicClientConfig::try_from(early.unwrap_or_else(|| tls.quic()));
     let crypto = crypto.map_err(|_| Fault::Handshake)?;
-    let (crypto, has_verified) = Watched::new(crypto, tls.quic_verifier());
+    let (crypto, notes) = Watched::new(crypto, tls.quic_verifier());
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(Arc::new(transport()));
     let attempt = Attempt {
         began: Instant::now(),
-        has_verified,
+        notes,
         tls,
         endpoint,
         local_is_v6,
@@ -54,7 +49,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     if connecting.handshake_data().await.is_ok() {
         attempt.heard();
     }
-    let quic = connecting.await.map_err(|error| handshake_fault(&error))?;
+    let quic = connecting.await.map_err(|error| attempt.fault(&error))?;
     let resumed = attempt.check_resumed(&quic)?;
     let done = Instant::now();
     let (driver, requests) = start(&quic).await?;
@@ -71,8 +66,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
 /// An attempt to open a connection.
 struct Attempt<'a> {
     began: Instant,
-    /// Whether its handshake has verified a chain.
-    has_verified: Arc<AtomicBool>,
+    notes: Arc<Notes>,
     tls: &'a Tls,
     endpoint: Endpoint,
     local_is_v6: bool,
@@ -102,7 +96,7 @@ impl Attempt<'_> {
         let taken = taken.await;
         let done = Instant::now();
         if let Some(reason) = quic.close_reason() {
-            return Err(handshake_fault(&reason));
+            return Err(self.fault(&reason));
         }
         self.heard();
         let resumed = self.check_resumed(&quic)?;
@@ -122,6 +116,14 @@ impl Attempt<'_> {
         })
     }
 
+    /// Returns why the handshake failed.
+    fn fault(&self, error: &ConnectionError) -> Fault {
+        if self.notes.is_refused() {
+            return Fault::Certificate;
+        }
+        handshake_fault(error)
+    }
+
     fn heard(&self) {
         self.report(Event::Heard {
             conn: self.target.id,
@@ -132,7 +134,7 @@ impl Attempt<'_> {
 
     /// Whether the handshake resumed a session, whose chain the app may no longer accept.
     fn check_resumed(&self, quic: &quinn::Connection) -> Result<bool, Fault> {
-        let resumed = !self.has_verified.load(Ordering::Relaxed);
+        let resumed = self.notes.is_resumed();
         let host = &self.target.origin.host;
         if resumed && !self.tls.accepts_resumed(&chain(quic), host) {
             quic.close(H3_NO_ERROR, b"");
@@ -152,8 +154,9 @@ impl Attempt<'_> {
             endpoint: self.endpoint.clone(),
             requests,
             early,
+            migrates: self.notes.migrates(),
             local_is_v6: self.local_is_v6,
-            window: WINDOW,
+            window: CONN_WINDOW,
         })
     }
 
@@ -184,6 +187,8 @@ async fn start(
 ) -> Result<(Driver, SendRequest<h3_quic::OpenStreams, Bytes>), Fault> {
     let mut builder = ::h3::client::builder();
     builder.max_field_section_size(MAX_HEAD_BYTES.into());
+    // h3 would put a reserved frame on each request's stream, which HAProxy 3.0 and Jetty 12 do not pass over.
+    builder.send_grease(false);
     let transport = h3_quic::Connection::new(quic.clone());
     builder.build(transport).await.map_err(|_| Fault::Protocol)
 }
@@ -192,8 +197,8 @@ fn transport() -> TransportConfig {
     let mut transport = TransportConfig::default();
     let idle = Duration::from_secs(30).try_into();
     transport
-        .stream_receive_window(STREAM_WINDOW)
-        .receive_window(VarInt::from_u32(WINDOW))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+        .receive_window(VarInt::from_u32(CONN_WINDOW))
         .max_idle_timeout(idle.ok());
     transport
 }

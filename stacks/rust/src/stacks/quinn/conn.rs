@@ -124,7 +124,10 @@ pub(super) async fn start_http3(
     early: bool,
 ) -> Result<(Driver, Http), CallError> {
     let transport = h3_quic::Connection::new(quic.clone());
-    let (driver, requests) = h3::client::new(transport).await.map_err(|error| {
+    let mut builder = h3::client::builder();
+    // h3 would put a reserved frame on each request's stream, which HAProxy 3.0 and Jetty 12 do not pass over.
+    builder.send_grease(false);
+    let (driver, requests) = builder.build(transport).await.map_err(|error| {
         quic.close_reason().map_or_else(
             || call_error(ErrorKind::Protocol, &error),
             |reason| connection_error(&reason),

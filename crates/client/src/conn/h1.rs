@@ -1,0 +1,156 @@
+//! Requests over HTTP/1.1.
+
+use std::error::Error as _;
+use std::io;
+use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+
+use http::header::HOST;
+use http::{HeaderValue, Uri};
+use http_body_util::BodyExt;
+use http_rules::{Version, check_response, check_trailers};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{Builder, SendRequest};
+use hyper::ext::on_informational;
+use hyper_util::rt::TokioIo;
+use route::{ConnId, Fault};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Mutex, Notify, mpsc};
+
+use super::{Exchange, Failure, Interim, MAX_FIELDS, MAX_HEAD_BYTES, cut_off};
+use crate::body::Outgoing;
+use crate::message::{Event, Message};
+use crate::response::Part;
+
+/// An HTTP/1.1 connection, which the router gives to one request at a time.
+#[derive(Clone)]
+pub(super) struct Requests(Arc<Mutex<SendRequest<Outgoing>>>);
+
+/// Starts HTTP/1.1 on a connection, drives it, and reports its end.
+pub(super) async fn start(
+    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    conn: ConnId,
+    messages: mpsc::UnboundedSender<Message>,
+) -> Result<Requests, Fault> {
+    let mut builder = Builder::new();
+    builder
+        .max_headers(MAX_FIELDS)
+        .max_header_size(MAX_HEAD_BYTES as usize);
+    let handshake = builder.handshake(TokioIo::new(io)).await;
+    let (sender, driver) = handshake.map_err(|_| Fault::Protocol)?;
+    tokio::spawn(async move {
+        driver.await.ok();
+        let fault = Fault::Reset;
+        let closed = Event::Closed { conn, fault };
+        messages.send(Message::Event(closed)).ok();
+    });
+    Ok(Requests(Arc::new(Mutex::new(sender))))
+}
+
+impl Requests {
+    /// Sends a request and reports its response.
+    pub(super) async fn run(self, exchange: &Exchange) -> Result<u64, Failure> {
+        let (body, _going) = exchange.outgoing();
+        let mut request = http::Request::from_parts((*exchange.head).clone(), body);
+        to_origin_form(&mut request);
+        let excess = Excess::of(&mut request);
+        let mut sender = self.0.lock().await;
+        sender.ready().await.map_err(|_| Failure::gone_away())?;
+        let response = sender.send_request(request);
+        exchange.sent();
+        let response = tokio::select! {
+            response = response => response.map_err(|error| failure(&error))?,
+            () = excess.found() => return Err(Failure::after_sending(Fault::Malformed)),
+        };
+        let (mut head, incoming) = response.into_parts();
+        let framing = check_response(Version::H1, &exchange.head.method, &mut head)?;
+        if !framing.reusable {
+            exchange.report(Event::GoAway(exchange.conn));
+        }
+        let body = exchange.head(head);
+        match receive(exchange, incoming, &body, framing.length).await {
+            Ok(bytes) => Ok(bytes),
+            Err(failure) => {
+                cut_off(&body, &failure).await;
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Passes a body on to the app.
+async fn receive(
+    exchange: &Exchange,
+    mut incoming: Incoming,
+    body: &mpsc::Sender<Part>,
+    mut length: http_rules::BodyLength,
+) -> Result<u64, Failure> {
+    let mut trailers = None;
+    while let Some(frame) = exchange.piece(incoming.frame()).await {
+        match frame.map_err(|error| failure(&error))?.into_data() {
+            Ok(chunk) => {
+                length.add(chunk.len())?;
+                if !exchange.pass_on(body, chunk).await {
+                    return Ok(length.received());
+                }
+            }
+            Err(frame) => trailers = frame.into_trailers().ok(),
+        }
+    }
+    length.end()?;
+    if let Some(fields) = &mut trailers {
+        check_trailers(Version::H1, fields)?;
+    }
+    body.send(Part::End(trailers)).await.ok();
+    Ok(length.received())
+}
+
+/// Notices interim responses beyond what is allowed, which hyper passes over without end.
+struct Excess(Arc<Notify>);
+
+impl Excess {
+    fn of(request: &mut http::Request<Outgoing>) -> Self {
+        let excess = Arc::new(Notify::new());
+        let (interim, notify) = (StdMutex::new(Interim::default()), Arc::clone(&excess));
+        on_informational(request, move |response| {
+            let mut interim = interim.lock().unwrap_or_else(PoisonError::into_inner);
+            if interim.add(response.status()).is_err() {
+                notify.notify_one();
+            }
+        });
+        Self(excess)
+    }
+
+    /// Waits until there are too many.
+    async fn found(&self) {
+        self.0.notified().await;
+    }
+}
+
+/// Moves the authority from the URI to `Host` (RFC 9112 sections 3.2 and 3.2.1).
+fn to_origin_form<B>(request: &mut http::Request<B>) {
+    let uri = std::mem::take(request.uri_mut()).into_parts();
+    if let Some(authority) = &uri.authority
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers_mut().insert(HOST, host);
+    }
+    *request.uri_mut() = uri.path_and_query.map(Uri::from).unwrap_or_default();
+}
+
+fn failure(error: &hyper::Error) -> Failure {
+    if error.is_canceled() {
+        return Failure::gone_away();
+    }
+    let fault = if error.is_parse() || is_bad_chunk(error) {
+        Fault::Malformed
+    } else {
+        Fault::Reset
+    };
+    Failure::after_sending(fault)
+}
+
+/// Reports whether a chunk of a body breaks the syntax (RFC 9112 section 7.1).
+fn is_bad_chunk(error: &hyper::Error) -> bool {
+    let source = error.source().and_then(|source| source.downcast_ref());
+    source.is_some_and(|error: &io::Error| error.kind() == io::ErrorKind::InvalidInput)
+}

@@ -1,0 +1,48 @@
+//! Servers that are started again: requests wait for them, with growing pauses, instead of failing at once.
+
+use std::time::Duration;
+
+use crate::event::{CallId, Fault};
+use crate::moment::Moment;
+use crate::router::Router;
+
+/// An origin that answered so lately is expected back.
+const MEMORY: Duration = Duration::from_secs(60);
+/// So long a request waits for it, unless its own limits end it before.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// First pause before a connection is tried again; doubled each time up to [`MAX_PAUSE`].
+const PAUSE: Duration = Duration::from_millis(200);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
+
+impl Router {
+    /// Whether a request for which no connection can be opened waits for its server to come back.
+    pub(crate) fn may_come_back(&self, id: CallId, fault: Fault) -> bool {
+        let (Some(call), Some(network)) = (self.calls.get(&id), self.network_id()) else {
+            return false;
+        };
+        let digest = self.book.digest(&call.origin);
+        let row = self.book.rows.get(&(network, digest));
+        let within = |since: Option<Moment>, time| since.is_some_and(|at| self.now < at + time);
+        let answered = within(row.and_then(|row| row.last_answer), MEMORY);
+        let patient = call.failing_since.is_none() || within(call.failing_since, PATIENCE);
+        fault == Fault::Connect && answered && patient && call.ask.resends
+    }
+
+    /// Lets a request wait for its server, and tries again after a pause.
+    pub(crate) fn back_off(&mut self, id: CallId) {
+        let now = self.now;
+        let Some(call) = self.calls.get_mut(&id) else {
+            return;
+        };
+        call.failing_since.get_or_insert(now);
+        let origin = call.origin.clone();
+        let site = self.site(&origin);
+        site.waiting.push_back(id);
+        if site.backoff.until.is_none() {
+            let doublings = u32::from(site.backoff.times.min(4));
+            let pause = (PAUSE * (1 << doublings)).min(MAX_PAUSE);
+            site.backoff.times = site.backoff.times.saturating_add(1);
+            site.backoff.until = Some(now + pause);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Connections that have no room for a request, and how many there may be.
+
+use std::time::Duration;
+
+use crate::conn::{Conn, ConnState};
+use crate::event::{CallId, ConnId, Origin, Policy, Protocol, Transport};
+use crate::moment::Moment;
+use crate::router::{MAX_H1_CONNS, MAX_LONG_H1_CONNS, MAX_SHARED_CONNS, Router};
+
+/// A response over HTTP/1.1 that takes longer after its head may take for ever: an event stream, or one that the app
+/// does not read. Requests no longer wait for its connection.
+const LONG_RESPONSE: Duration = Duration::from_secs(1);
+
+impl Router {
+    /// A connection has no room for a request, of which nothing was sent.
+    pub(crate) fn on_full(&mut self, id: CallId, conn_id: ConnId) {
+        if let Some(conn) = self.conns.get_mut(&conn_id) {
+            conn.full = true;
+            conn.calls.remove(&id);
+            if conn.calls.is_empty() {
+                conn.watch.end();
+            }
+        }
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.copies.retain(|copy| copy.conn != conn_id);
+            if call.copies.is_empty() {
+                self.place(id);
+            }
+        }
+    }
+
+    /// A connection may have room again.
+    pub(crate) fn on_room(&mut self, id: ConnId) {
+        if let Some(conn) = self.conns.get_mut(&id)
+            && std::mem::take(&mut conn.full)
+        {
+            let origin = conn.origin.clone();
+            self.place_waiting(&origin);
+        }
+    }
+
+    /// Whether there may be no other connection for a request with this policy, so that it waits for room on one.
+    pub(crate) fn is_at_bound(&self, origin: &Origin, policy: Policy) -> bool {
+        let mut ways = Transport::ALL.into_iter();
+        ways.all(|over| !self.may_open(origin, over, policy))
+    }
+
+    /// Whether another connection over this transport may be opened for a request with this policy.
+    pub(crate) fn may_open(&self, origin: &Origin, over: Transport, policy: Policy) -> bool {
+        let pinned = policy == Policy::H3;
+        let tried = over == Transport::Tcp || pinned || self.why_not_quic(origin).is_none();
+        if !self.allows(policy, over) || !tried {
+            return false;
+        }
+        let of = |protocol| {
+            self.open_conns(origin, over)
+                .filter(move |conn| conn.speaks(protocol))
+        };
+        let waits = of(Protocol::H1).filter(|conn| !self.is_long(conn)).count();
+        waits < MAX_H1_CONNS
+            && of(Protocol::H1).count() < MAX_LONG_H1_CONNS
+            && (policy == Policy::H1 || of(Protocol::H2).count() < MAX_SHARED_CONNS)
+            && of(Protocol::H3).count() < MAX_SHARED_CONNS
+    }
+
+    /// Whether a connection that a request with this policy could use is open and works, so that it will have room.
+    pub(crate) fn will_have_room(&self, origin: &Origin, policy: Policy) -> bool {
+        let mut ways = Transport::ALL.into_iter();
+        ways.any(|over| {
+            let fits = |conn: &Conn| policy != Policy::H1 || conn.speaks(Protocol::H1);
+            self.allows(policy, over) && self.open_conns(origin, over).any(fits)
+        })
+    }
+
+    /// Connections to an origin on this network that take requests, now or later.
+    fn open_conns(&self, origin: &Origin, over: Transport) -> impl Iterator<Item = &Conn> {
+        let network = self.network_id();
+        let conns = self.conns.values();
+        conns.filter(move |conn| {
+            conn.is_of(origin, over)
+                && Some(conn.network) == network
+                && matches!(conn.state, ConnState::Ready(_))
+                && conn.is_alive()
+        })
+    }
+
+    /// Whether the response on a connection takes long.
+    fn is_long(&self, conn: &Conn) -> bool {
+        self.is_long_at(conn).is_some_and(|at| at <= self.now)
+    }
+
+    /// Returns when the response on a connection takes long, if it has begun.
+    fn is_long_at(&self, conn: &Conn) -> Option<Moment> {
+        let call = self.calls.get(conn.calls.first()?)?;
+        let head = call.copies.first()?.head?;
+        Some(head + LONG_RESPONSE)
+    }
+
+    /// Returns when another connection may be opened for requests that wait.
+    pub(crate) fn next_opening(&self) -> Option<Moment> {
+        let sites = self
+            .sites
+            .iter()
+            .filter(|(_, site)| !site.waiting.is_empty());
+        let times = sites.flat_map(|(origin, site)| {
+            let conns = self.open_conns(origin, Transport::Tcp);
+            let long = conns.filter(|conn| conn.speaks(Protocol::H1));
+            let long = long.filter_map(|conn| self.is_long_at(conn));
+            long.filter(|at| *at > self.now).chain(site.backoff.until)
+        });
+        times.min()
+    }
+
+    /// Opens other connections for requests that wait, once there may be more of them.
+    pub(crate) fn relieve(&mut self, origin: &Origin) {
+        let Some(site) = self.sites.get_mut(origin) else {
+            return;
+        };
+        if site.backoff.until.is_some_and(|until| until <= self.now) {
+            site.backoff.until = None;
+        }
+        let first = site.waiting.front().and_then(|id| self.calls.get(id));
+        if let Some(policy) = first.map(|call| call.ask.policy)
+            && !site.serves(policy)
+            && !self.is_at_bound(origin, policy)
+        {
+            self.place_waiting(origin);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Requests over HTTP/3 that get no answer although their path lives: the server is slow, or its HTTP/3 is broken.
+//!
+//! Nothing on the path tells which. After two requests in a row without an answer the next ones go over TCP, and if TCP
+//! answers, HTTP/3 is broken. Where it is on probation, one request is enough, which is hedged over TCP.
+
+use std::time::Duration;
+
+use crate::conn::{Call, Conn};
+use crate::event::{Ask, CallId, ConnId, NetworkId, Origin, Policy, Transport};
+use crate::moment::Moment;
+use crate::resend::MAX_RETRIES;
+use crate::router::Router;
+use crate::why::Why;
+
+/// So many requests in a row without an answer make the next one go over TCP.
+const MAX_UNANSWERED: u8 = 2;
+/// A request that the app cancels earlier says nothing; one over HTTP/3 on probation is hedged then.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// A limit says nothing that leaves less time than this many round trips.
+const MIN_ROUND_TRIPS: u32 = 2;
+
+impl Router {
+    /// A limit of a request passed.
+    pub(crate) fn on_timed_out(&mut self, id: CallId) {
+        self.gives_up(id, |conn| MIN_ROUND_TRIPS * conn.watch.srtt());
+        self.drop_call(id);
+    }
+
+    /// The app no longer waits for a request.
+    pub(crate) fn on_cancel(&mut self, id: CallId) {
+        self.gives_up(id, |conn| PATIENCE.max(2 * conn.watch.silence()));
+        self.drop_call(id);
+    }
+
+    /// A request ends without an answer, for which it waited at least as long as this if that is to say anything.
+    fn gives_up(&mut self, id: CallId, patience: impl Fn(&Conn) -> Duration) {
+        let Some(call) = self.calls.get(&id).filter(|call| !call.delivered) else {
+            return;
+        };
+        if !self.allows(call.ask.policy, Transport::Tcp) {
+            return;
+        }
+        let (now, origin) = (self.now, call.origin.clone());
+        let mut over_quic = call
+            .copies
+            .iter()
+            .filter(|copy| copy.over == Transport::Quic);
+        let waited = over_quic.find(|copy| {
+            let patience = self.conns.get(&copy.conn).map_or(PATIENCE, &patience);
+            now >= copy.sent + patience
+        });
+        if let Some(network) = waited.map(|copy| copy.network) {
+            self.quic_unanswered(&origin, network);
+        }
+    }
+
+    fn quic_unanswered(&mut self, origin: &Origin, network: NetworkId) {
+        let (now, digest) = (self.now, self.book.digest(origin));
+        let row = self.book.row(network, digest, now);
+        if row.trial.on_probation(now) {
+            return self.fail_probation(origin, network);
+        }
+        row.quic_unanswered = row.quic_unanswered.saturating_add(1);
+        if row.quic_unanswered >= MAX_UNANSWERED && self.network_id() == Some(network) {
+            self.open_rescue(origin, Transport::Tcp);
+        }
+    }
+
+    /// Whether HTTP/3 left the last requests to an origin without an answer, so that this one goes over TCP.
+    pub(crate) fn is_unanswered(&self, origin: &Origin, ask: &Ask) -> bool {
+        let may = matches!(ask.policy, Policy::Adaptive | Policy::Race);
+        let digest = self.book.digest(origin);
+        let row = self
+            .network_id()
+            .and_then(|network| self.book.rows.get(&(network, digest)));
+        may && row.is_some_and(|row| row.quic_unanswered >= MAX_UNANSWERED)
+    }
+
+    /// Lets a request wait for a connection over TCP.
+    pub(crate) fn wait_for_tcp(&mut self, id: CallId, origin: &Origin) {
+        self.site(origin).waiting.push_back(id);
+        self.open_rescue(origin, Transport::Tcp);
+    }
+
+    /// Over TCP nothing can be opened either, so that HTTP/3 is not at fault.
+    pub(crate) fn tcp_fails_too(&mut self, origin: &Origin) {
+        if let Some(row) = self.current_row(origin) {
+            row.quic_unanswered = 0;
+        }
+    }
+
+    /// When to send a request over TCP, too, which is sent on this connection now.
+    pub(crate) fn hedge_at(&self, call: &Call, conn: &Conn) -> Option<Moment> {
+        let adaptive = matches!(call.ask.policy, Policy::Adaptive | Policy::Race);
+        let on_probation =
+            conn.over == Transport::Quic && self.trial(&call.origin).on_probation(self.now);
+        let hedges = adaptive && on_probation && call.ask.replayable && call.ask.resends;
+        hedges.then(|| self.now + PATIENCE.max(2 * conn.watch.silence()))
+    }
+
+    /// Returns when the next request is hedged.
+    pub(crate) fn next_hedge(&self) -> Option<Moment> {
+        self.calls.values().filter_map(|call| call.hedge_at).min()
+    }
+
+    /// Hedges the requests that are due.
+    pub(crate) fn hedge_due(&mut self) {
+        let now = self.now;
+        let due = self.calls.iter();
+        let due = due.filter(|(_, call)| call.hedge_at.is_some_and(|at| at <= now));
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+            let Some(call) = self.calls.get_mut(&id) else {
+                continue;
+            };
+            call.hedge_at = None;
+            let (origin, ask) = (call.origin.clone(), call.ask);
+            let may = call.copies.len() == 1 && call.retries < MAX_RETRIES;
+            let Some(conn) = self.usable(&origin, &ask, Transport::Tcp).filter(|_| may) else {
+                continue;
+            };
+            self.send(id, conn, Why::Hedge(Transport::Tcp));
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.retries += 1;
+            }
+        }
+    }
+
+    /// Another connection answered a request before this one. If that was HTTP/3 on probation, it has failed.
+    pub(crate) fn lost_probation(&mut self, loser: ConnId) {
+        let Some(conn) = self.conns.get(&loser) else {
+            return;
+        };
+        let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
+        let (now, digest) = (self.now, self.book.digest(&origin));
+        let row = self.book.row(network, digest, now);
+        if over == Transport::Quic && row.trial.on_probation(now) {
+            self.fail_probation(&origin, network);
+        }
+    }
+}
