@@ -135,6 +135,11 @@ impl Engine {
         ended.await.ok();
     }
 
+    /// Closes the connections that carry no request.
+    pub fn close_idle(&self) {
+        self.tell(Message::CloseIdle);
+    }
+
     /// Forgets all TLS sessions, so that the next connections begin with full handshakes.
     pub fn forget_sessions(&self) {
         self.tell(Message::ForgetSessions);

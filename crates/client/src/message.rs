@@ -33,6 +33,7 @@ pub(crate) enum Message {
     Ended(Box<Ended>),
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
+    CloseIdle,
     ForgetSessions,
     Save(oneshot::Sender<()>),
     Event(Event),

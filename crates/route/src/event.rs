@@ -206,6 +206,8 @@ pub enum Event<'a> {
     Network(Option<Network>),
     /// The app wants all connections closed. Requests on them that may be sent again are.
     Disconnect,
+    /// The app wants the connections closed that carry no request.
+    CloseIdle,
     /// The app says that the origin speaks HTTP/3 on this port.
     Hint {
         /// Whose.

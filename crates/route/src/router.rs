@@ -96,6 +96,7 @@ impl Router {
             }
             Event::Network(network) => self.on_network(network),
             Event::Disconnect => self.on_disconnect(),
+            Event::CloseIdle => self.on_close_idle(),
             Event::Hint { origin, port } => self.on_hint(origin, port),
             Event::Call { id, origin, ask } => self.on_call(id, origin, ask),
             Event::Connect { id, origin, policy } => self.on_connect(id, origin, policy),
@@ -287,6 +288,14 @@ impl Router {
             }
         }
         self.place_all(again);
+    }
+
+    fn on_close_idle(&mut self) {
+        let idle = |conn: &Conn| conn.calls.is_empty() && !conn.state.is_opening();
+        let ids = self.conns.iter().filter(|(_, conn)| idle(conn));
+        for id in ids.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.close(id);
+        }
     }
 
     fn place_all(&mut self, calls: Vec<CallId>) {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use common::{End, Server, Way, World, ask, origin};
 use proptest::prelude::*;
 use route::{
-    Ask, CallId, Event, Moment, Network, NetworkId, NetworkKind, Policy, Protocol, Switches,
-    Transport,
+    Ask, CallId, ConnId, Event, Moment, Network, NetworkId, NetworkKind, Policy, Protocol,
+    Switches, Transport,
 };
 
 #[derive(Clone, Debug)]
@@ -24,6 +24,7 @@ enum Act {
     Switch(u8, bool),
     GoAway,
     Disconnect,
+    CloseIdle,
     Hint,
     /// The peer closes the connection that was opened first.
     Close,
@@ -83,6 +84,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..=100_u8, any::<bool>()).prop_map(|(percent, engine)| Act::Switch(percent, engine)),
         1 => Just(Act::GoAway),
         1 => Just(Act::Disconnect),
+        1 => Just(Act::CloseIdle),
         1 => Just(Act::Hint),
         1 => Just(Act::Close),
         1 => (any::<bool>(), 0.0..1e9_f64).prop_map(|(quic, ratio)| Act::Compared(quic, ratio)),
@@ -149,6 +151,12 @@ proptest! {
                     }
                 }
                 Act::Disconnect => world.handle(Event::Disconnect),
+                Act::CloseIdle => {
+                    world.handle(Event::CloseIdle);
+                    // Any that is left carries a request, or is on its way.
+                    let busy = |conn: &ConnId| world.calls.values().any(|log| log.live.contains(conn));
+                    prop_assert!(world.conns.iter().all(|(conn, socket)| busy(conn) || !socket.ready));
+                }
                 Act::Hint => world.hint(),
                 Act::Close => world.close_first(),
                 Act::Compared(quic, ratio) => {

@@ -144,6 +144,7 @@ impl Actor {
                 self.disconnect();
                 done.send(()).ok();
             }
+            Message::CloseIdle => self.handle(route::Event::CloseIdle),
             Message::ForgetSessions => self.tls = self.tls.without_sessions(),
             Message::Save(done) => match &mut self.memory {
                 Some(memory) => memory.save_and_tell(&self.router, done),
