@@ -84,8 +84,8 @@ impl Router {
         })
     }
 
-    /// Whether the response on a connection takes long.
-    fn is_long(&self, conn: &Conn) -> bool {
+    /// Whether the response on a connection over HTTP/1.1 takes long.
+    pub(crate) fn is_long(&self, conn: &Conn) -> bool {
         self.is_long_at(conn).is_some_and(|at| at <= self.now)
     }
 

@@ -70,6 +70,10 @@ pub struct Server {
     pub resets: f64,
     /// Of resets this share says that nothing was done.
     pub safe_resets: f64,
+    /// Whether it acknowledges requests and answers none.
+    pub mute: bool,
+    /// How many requests it takes on a connection before it closes that in good order.
+    pub conn_requests: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -83,6 +87,8 @@ pub struct World {
     pub rng: Rng,
     pub calls: BTreeMap<CallId, Log>,
     pub conns: BTreeMap<ConnId, Socket>,
+    /// Of every connection that was ever opened.
+    pub transports: BTreeMap<ConnId, Transport>,
     /// Connections that were ever opened, by transport.
     pub opened: BTreeMap<Transport, u32>,
     pub nudges: u32,
@@ -146,10 +152,12 @@ pub struct Socket {
     pub origin: Origin,
     pub ready: bool,
     /// Whether HTTP/2 is not offered.
-    http1: bool,
+    pub http1: bool,
     /// Whether it takes requests that may be sent early.
     early: bool,
     received: u64,
+    /// Requests that it took.
+    requests: usize,
     /// Since when the peer of a TCP connection owes an acknowledgement.
     owed_at: Option<Moment>,
 }
@@ -179,6 +187,8 @@ impl Server {
             stalls: 0.0,
             resets: 0.0,
             safe_resets: 0.5,
+            mute: false,
+            conn_requests: usize::MAX,
         }
     }
 }
@@ -198,6 +208,7 @@ impl World {
             rng: Rng(seed),
             calls: BTreeMap::new(),
             conns: BTreeMap::new(),
+            transports: BTreeMap::new(),
             opened: BTreeMap::new(),
             nudges: 0,
             lost_first_flights: 0.0,
@@ -257,6 +268,31 @@ impl World {
             fault: Fault::Reset,
         });
         self.fail_on(conn, &waiting, Replay::MayHaveActed);
+    }
+
+    /// The last copy of a request fails.
+    pub fn fail(&mut self, call: CallId, fault: Fault, replay: Replay) {
+        let log = self.calls.get_mut(&call).expect("it was asked");
+        let (_, conn) = *log.sends.last().expect("it was sent");
+        log.repeatable = replay == Replay::Safe;
+        self.forget(call, conn);
+        self.handle(Event::Failed {
+            call,
+            conn,
+            fault,
+            replay,
+        });
+    }
+
+    /// Transports over which a request was sent, in turn. Connections that are gone count by what they were.
+    pub fn ways(&self, call: CallId) -> Vec<Transport> {
+        let sends = self.calls[&call].sends.iter();
+        sends.map(|(_, conn)| self.transports[conn]).collect()
+    }
+
+    /// How a request ended, if it has.
+    pub fn end_of(&self, call: CallId) -> Option<End> {
+        self.calls[&call].ended.map(|(_, end)| end)
     }
 
     /// Requests that were sent on a connection and have not ended.

@@ -20,6 +20,8 @@ pub(super) enum Happening {
     Head(u64, u64),
     Done(u64, u64),
     Reset(u64, u64),
+    /// Its connection takes no more, and did not take it.
+    Refused(u64, u64),
     /// Its connection was closed under it.
     Cut(u64, u64),
     Packet(u64),
@@ -137,9 +139,11 @@ impl World {
             http1,
             early: false,
             received: 0,
+            requests: 0,
             owed_at: None,
         };
         assert!(self.conns.insert(conn, socket).is_none());
+        self.transports.insert(conn, over);
         *self.opened.entry(over).or_default() += 1;
         let done = if over == Transport::Quic {
             self.rtt
@@ -204,6 +208,14 @@ impl World {
         log.sends.push((self.now, conn));
         log.live.insert(conn);
         let server = self.server(over);
+        let socket = self.conns.get_mut(&conn).expect("it is open");
+        socket.requests += 1;
+        if socket.requests > server.conn_requests {
+            return self.later(self.rtt, Happening::Refused(call.0, conn.0));
+        }
+        if server.mute {
+            return;
+        }
         if !self.passes(over, self.now) || server.way == Way::Stalls {
             if let Some(socket) = self.conns.get_mut(&conn) {
                 socket.owed_at.get_or_insert(self.now);
@@ -249,6 +261,7 @@ impl World {
             Happening::Head(a, b)
             | Happening::Done(a, b)
             | Happening::Reset(a, b)
+            | Happening::Refused(a, b)
             | Happening::Cut(a, b) => (*a, *b) == (call.0, conn.0),
             _ => false,
         };
@@ -266,7 +279,10 @@ impl World {
             | Happening::Ready(id)
             | Happening::Packet(id) => !alive(*id),
             Happening::Closed(id, _) => !alive(*id),
-            Happening::Head(_, id) | Happening::Done(_, id) | Happening::Reset(_, id) => {
+            Happening::Head(_, id)
+            | Happening::Done(_, id)
+            | Happening::Refused(_, id)
+            | Happening::Reset(_, id) => {
                 // A response that was on its way when the path died does not arrive.
                 !alive(*id) || !self.passes(self.conns[&ConnId(*id)].over, self.now)
             }
@@ -380,6 +396,11 @@ impl World {
                     fault,
                     replay,
                 });
+            }
+            Happening::Refused(call, id) => {
+                let conn = self.received(id);
+                self.handle(Event::GoAway(conn));
+                self.fail_on(conn, &[CallId(call)], Replay::Safe);
             }
             Happening::Cut(call, id) => {
                 self.fail_on(ConnId(id), &[CallId(call)], Replay::MayHaveActed);

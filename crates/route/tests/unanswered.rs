@@ -1,0 +1,176 @@
+//! HTTP/3 that acknowledges everything and answers nothing, as a proxy does whose back end is gone.
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::time::Duration;
+
+use Transport::{Quic, Tcp};
+use common::{End, Server, Way, World, ask, origin};
+use route::{Ask, CallId, Event, Policy, Transport, Why};
+
+const S: Duration = Duration::from_secs(1);
+
+/// HTTP/3 that has answered once, or never has, and is mute from now on, and TCP that works.
+fn mute(answered: bool) -> World {
+    let server = Server::of(Way::Free, 60.0);
+    let mut world = World::new(1, 50, server, server);
+    world.hint();
+    if answered {
+        world.ask_and_wait(ask());
+    }
+    world.quic.mute = true;
+    world
+}
+
+/// Asks and lets the time limit pass.
+fn time_out(world: &mut World, limit: Duration) -> CallId {
+    let call = world.ask(ask());
+    world.rest(limit);
+    world.time_out(call);
+    call
+}
+
+fn state(world: &mut World) -> String {
+    world.handle(Event::Time);
+    world.router.explain(&origin())
+}
+
+#[test]
+fn after_two_limits_requests_go_over_tcp() {
+    for answered in [false, true] {
+        let mut world = mute(answered);
+        for _ in 0..2 {
+            let call = time_out(&mut world, 4 * S);
+            assert_eq!(world.ways(call), [Quic]);
+        }
+        let (time, end) = world.ask_and_wait(ask());
+        assert_eq!(end, End::Done(Tcp));
+        assert!(time < S, "{time:?}");
+        let log = world.calls.values().next_back().expect("it was asked");
+        assert_eq!(log.why, Some(Why::SecondTry(Tcp)));
+        assert!(state(&mut world).contains("HTTP/3 here: broken"));
+    }
+}
+
+#[test]
+fn a_request_that_must_not_be_repeated_goes_over_tcp_as_well() {
+    let mut world = mute(true);
+    for _ in 0..2 {
+        time_out(&mut world, 4 * S);
+    }
+    let post = Ask {
+        replayable: false,
+        ..ask()
+    };
+    assert_eq!(world.ask_and_wait(post).1, End::Done(Tcp));
+}
+
+#[test]
+fn an_app_that_gives_up_late_counts_and_one_that_gives_up_early_does_not() {
+    for (patience, expected) in [(2 * S, Tcp), (S / 2, Quic)] {
+        let mut world = mute(true);
+        for _ in 0..2 {
+            let call = world.ask(ask());
+            world.rest(patience);
+            world.cancel(call);
+        }
+        let call = world.ask(ask());
+        world.rest(S);
+        assert_eq!(world.ways(call), [expected], "{patience:?}");
+    }
+}
+
+#[test]
+fn limits_that_leave_no_time_for_an_answer_count_for_nothing() {
+    let mut world = mute(true);
+    for _ in 0..10 {
+        time_out(&mut world, Duration::from_millis(99));
+    }
+    let call = world.ask(ask());
+    assert_eq!(world.ways(call), [Quic]);
+}
+
+#[test]
+fn an_answer_in_between_clears_http_3() {
+    let mut world = mute(true);
+    // By a policy that does not learn.
+    let race = Ask {
+        policy: Policy::Race,
+        ..ask()
+    };
+    for _ in 0..5 {
+        world.quic.mute = true;
+        let call = world.ask(race);
+        world.rest(4 * S);
+        world.time_out(call);
+        assert_eq!(world.ways(call), [Quic]);
+        world.quic.mute = false;
+        assert_eq!(world.ask_and_wait(race).1, End::Done(Quic));
+    }
+}
+
+#[test]
+fn where_tcp_is_blocked_http_3_is_not_at_fault() {
+    let mut world = mute(true);
+    world.tcp.way = Way::Blocked;
+    for _ in 0..2 {
+        time_out(&mut world, 4 * S);
+    }
+    world.quic.mute = false;
+    let (time, end) = world.ask_and_wait(ask());
+    assert_eq!(end, End::Done(Quic));
+    assert!(time < 11 * S, "{time:?}");
+    assert!(state(&mut world).contains("HTTP/3 here: works"));
+}
+
+#[test]
+fn what_is_pinned_to_http_3_stays_there() {
+    let mut world = mute(true);
+    let opened = world.opened.get(&Tcp).copied();
+    let pinned = Ask {
+        policy: Policy::H3,
+        ..ask()
+    };
+    for _ in 0..5 {
+        let call = world.ask(pinned);
+        world.rest(4 * S);
+        world.time_out(call);
+        assert_eq!(world.ways(call), [Quic]);
+    }
+    assert_eq!(world.opened.get(&Tcp).copied(), opened);
+}
+
+#[test]
+fn on_probation_a_request_is_hedged_over_tcp() {
+    let mut world = mute(true);
+    for _ in 0..2 {
+        time_out(&mut world, 4 * S);
+    }
+    world.ask_and_wait(ask());
+    // Broken for four seconds; HTTP/3's connection is still open.
+    world.rest(5 * S);
+    let call = world.ask(ask());
+    let (time, end) = world.wait(call);
+    assert_eq!(world.ways(call), [Quic, Tcp]);
+    assert_eq!(end, End::Done(Tcp));
+    assert!(time < S + S / 2, "{time:?}");
+    let text = state(&mut world);
+    assert!(text.contains("HTTP/3 here: broken"), "{text}");
+    // The next one does not wait for it.
+    let call = world.ask(ask());
+    assert_eq!(world.ways(call), [Tcp]);
+}
+
+#[test]
+fn on_probation_a_whole_response_proves_http_3() {
+    let mut world = mute(true);
+    for _ in 0..2 {
+        time_out(&mut world, 4 * S);
+    }
+    world.ask_and_wait(ask());
+    world.quic.mute = false;
+    world.rest(5 * S);
+    assert_eq!(world.ask_and_wait(ask()).1, End::Done(Quic));
+    assert!(state(&mut world).contains("HTTP/3 here: works"));
+}
