@@ -12,10 +12,17 @@ use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming};
 use quinn::ConnectionError;
 
 use crate::accepted::AcceptedRequests;
+use crate::control::{self, GoAway};
 use crate::convert;
 use crate::recv::RecvStream;
+use crate::reserve::{Bidi, Reserve};
 use crate::role::Role;
 use crate::send::{BidiStream, SendStream};
+
+/// The longest frame that is accepted, other than DATA, bytes. h3 refuses requests whose heads are
+/// longer than its `max_field_section_size` one by one; this is far above what servers commonly
+/// set (8 to 16 KiB).
+const MAX_FRAME_BYTES: u64 = 64 << 10;
 
 const ENDLESS: &str = "`unfold` ends only when its closure returns None";
 
@@ -25,9 +32,8 @@ pub struct Connection {
     accept_recv: BoxStream<'static, Result<quinn::RecvStream, ConnectionError>>,
     open: OpenStreams,
     accepted: Option<AcceptedRequests>,
+    go_away: control::Sender,
 }
-
-type Bidi = (quinn::SendStream, quinn::RecvStream);
 
 impl Connection {
     /// Wraps a connection of either side, before or after its handshake has completed.
@@ -41,9 +47,31 @@ impl Connection {
                 Some((connection.accept_uni().await, connection))
             })
             .boxed(),
-            open: OpenStreams::new(connection),
+            open: OpenStreams::new(
+                Reserve::new(connection.clone()),
+                connection,
+                MAX_FRAME_BYTES,
+            ),
             accepted: None,
+            go_away: control::channel().0,
         }
+    }
+
+    /// Accepts frames other than DATA of at most so many bytes, 64 KiB otherwise.
+    #[must_use]
+    pub fn max_frame_bytes(mut self, max_frame_bytes: u64) -> Self {
+        self.open.max_frame_bytes = max_frame_bytes;
+        self
+    }
+
+    /// Returns which streams the peer will not process.
+    pub fn go_away(&self) -> GoAway {
+        GoAway::of(&self.go_away)
+    }
+
+    /// Returns streams that are opened in advance.
+    pub fn reserve(&self) -> Reserve {
+        self.open.reserve.clone()
     }
 
     /// Wraps a server's connection and keeps information about each request it accepts.
@@ -70,10 +98,11 @@ impl<B: Buf> quic::Connection<B> for Connection {
         let stream = ready!(self.accept_recv.poll_next_unpin(cx)).expect(ENDLESS);
         let stream = stream.map_err(convert::connection_error)?;
         let connection = self.open.connection.clone();
-        Poll::Ready(Ok(RecvStream::new(
+        Poll::Ready(Ok(RecvStream::unidirectional(
             stream,
             connection,
-            Role::Unidirectional,
+            self.open.max_frame_bytes,
+            self.go_away.clone(),
         )))
     }
 
@@ -89,7 +118,7 @@ impl<B: Buf> quic::Connection<B> for Connection {
             .map(|accepted| accepted.insert(&send, &recv));
         Poll::Ready(Ok(BidiStream {
             send: SendStream::new(send, Role::Response, guard),
-            recv: RecvStream::new(recv, self.open.connection.clone(), Role::Request),
+            recv: self.open.receiving(recv, Role::Request),
         }))
     }
 
@@ -124,6 +153,8 @@ impl<B: Buf> quic::OpenStreams<B> for Connection {
 /// Opens streams on a connection.
 pub struct OpenStreams {
     connection: quinn::Connection,
+    max_frame_bytes: u64,
+    reserve: Reserve,
     // A place in the queue for stream credit, kept between polls.
     bidi: Option<Opening<Bidi>>,
     send: Option<Opening<quinn::SendStream>>,
@@ -132,18 +163,25 @@ pub struct OpenStreams {
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send>>;
 
 impl OpenStreams {
-    fn new(connection: quinn::Connection) -> Self {
+    fn new(reserve: Reserve, connection: quinn::Connection, max_frame_bytes: u64) -> Self {
         Self {
             connection,
+            max_frame_bytes,
+            reserve,
             bidi: None,
             send: None,
         }
+    }
+
+    fn receiving(&self, stream: quinn::RecvStream, role: Role) -> RecvStream {
+        RecvStream::message(stream, self.connection.clone(), role, self.max_frame_bytes)
     }
 }
 
 impl Clone for OpenStreams {
     fn clone(&self) -> Self {
-        Self::new(self.connection.clone())
+        let (reserve, connection) = (self.reserve.clone(), self.connection.clone());
+        Self::new(reserve, connection, self.max_frame_bytes)
     }
 }
 
@@ -164,16 +202,25 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
         cx: &mut Context<'_>,
     ) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
         let connection = &self.connection;
-        let opening = self.bidi.get_or_insert_with(|| {
-            let connection = connection.clone();
-            Box::pin(async move { connection.open_bi().await })
-        });
-        let opened = ready!(opening.as_mut().poll(cx));
+        let reserved = match self.bidi {
+            None => self.reserve.take(),
+            Some(_) => None,
+        };
+        let opened = match reserved {
+            Some(stream) => Ok(stream),
+            None => {
+                let opening = self.bidi.get_or_insert_with(|| {
+                    let connection = connection.clone();
+                    Box::pin(async move { connection.open_bi().await })
+                });
+                ready!(opening.as_mut().poll(cx))
+            }
+        };
         self.bidi = None;
         let (send, recv) = opened.map_err(convert::stream_error)?;
         Poll::Ready(Ok(BidiStream {
             send: SendStream::new(send, Role::Request, None),
-            recv: RecvStream::new(recv, self.connection.clone(), Role::Response),
+            recv: self.receiving(recv, Role::Response),
         }))
     }
 

@@ -31,11 +31,15 @@
 //! a stream does have state (a place in quinn's queue), which is part of the connection and not of
 //! the caller's future.
 //!
-//! # Long frames
+//! # Messages
 //!
-//! h3 would buffer any frame but DATA up to its declared length, without bound. Here a frame of
-//! more than 64 KiB closes the connection with `H3_EXCESSIVE_LOAD` as soon as its header has
-//! arrived.
+//! h3 ends a body at a DATA frame without bytes, buffers any other frame up to its declared length, without bound, and
+//! does not check the place of pseudo-fields. Here the frames of requests, responses and the control stream are checked
+//! as they arrive: empty DATA frames are dropped, and a peer that breaks a rule gets the error that RFC 9114 asks for,
+//! while the caller gets a [`Refused`] as the source of `StreamError::Undefined`.
+//!
+//! [`Connection::go_away`] tells which streams the peer will not process, [`Connection::reserve`] whether it allows
+//! another one; h3 tells neither.
 //!
 //! # Early data
 //!
@@ -51,15 +55,23 @@
 
 mod accepted;
 mod connection;
+mod control;
 mod convert;
-mod frame_limit;
+mod messages;
 mod recv;
+mod refused;
+mod reserve;
 mod role;
+mod section;
 mod send;
+mod varint;
 mod verifier;
 
 pub use accepted::{AcceptedRequests, Delivery, RequestInfo};
 pub use connection::{Connection, OpenStreams};
+pub use control::GoAway;
 pub use recv::RecvStream;
+pub use refused::Refused;
+pub use reserve::Reserve;
 pub use send::{BidiStream, SendStream};
 pub use verifier::CountingVerifier;

@@ -1,5 +1,6 @@
 //! The receiving half of a stream.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker, ready};
@@ -7,40 +8,97 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
-use quinn::ConnectionError;
 
-use crate::convert::{error_code, read_error, stream_error, stream_id};
-use crate::frame_limit::FrameLimit;
+use crate::control::{self, Control};
+use crate::convert::{error_code, read_error, stream_id};
+use crate::messages::Messages;
+use crate::refused::Refused;
 use crate::role::Role;
 
 /// The receiving half of a stream. Dropping it before its end asks the peer to stop sending.
 #[derive(Debug)]
 pub struct RecvStream {
     stream: quinn::RecvStream,
-    /// Closed when a frame is too long.
+    /// Closed when the stream breaks a rule of connections.
     connection: quinn::Connection,
     role: Role,
-    frames: FrameLimit,
+    frames: Frames,
+    /// What h3 has not taken yet.
+    passed: VecDeque<Bytes>,
     /// All data has been read, or the peer was asked to stop.
     ended: bool,
 }
 
+/// Follows the stream's frames.
+#[derive(Debug)]
+enum Frames {
+    Messages(Messages),
+    Control(Control),
+}
+
 impl RecvStream {
-    pub(crate) fn new(
+    /// Wraps a request or a response.
+    pub(crate) fn message(
         stream: quinn::RecvStream,
         connection: quinn::Connection,
         role: Role,
+        max_frame_bytes: u64,
+    ) -> Self {
+        let messages = Messages::new(role == Role::Response, max_frame_bytes);
+        Self::new(stream, connection, role, Frames::Messages(messages))
+    }
+
+    /// Wraps a unidirectional stream.
+    pub(crate) fn unidirectional(
+        stream: quinn::RecvStream,
+        connection: quinn::Connection,
+        max_frame_bytes: u64,
+        go_away: control::Sender,
+    ) -> Self {
+        let control = Control::new(max_frame_bytes, go_away);
+        let frames = Frames::Control(control);
+        Self::new(stream, connection, Role::Unidirectional, frames)
+    }
+
+    fn new(
+        stream: quinn::RecvStream,
+        connection: quinn::Connection,
+        role: Role,
+        frames: Frames,
     ) -> Self {
         Self {
             stream,
             connection,
             role,
-            frames: match role {
-                Role::Request | Role::Response => FrameLimit::bidirectional(),
-                Role::Unidirectional => FrameLimit::unidirectional(),
-            },
+            frames,
+            passed: VecDeque::new(),
             ended: false,
         }
+    }
+
+    /// Checks what has come and passes it on.
+    fn pass_on(&mut self, chunk: Bytes) -> Result<(), Refused> {
+        match &mut self.frames {
+            Frames::Messages(messages) => messages.push(&chunk, &mut self.passed),
+            Frames::Control(control) => {
+                control.push(&chunk)?;
+                self.passed.push_back(chunk);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the stream, or the whole connection, for what the peer has sent.
+    fn refuse(&mut self, refused: Refused) -> StreamErrorIncoming {
+        self.ended = true;
+        let code = error_code(refused.code().value());
+        if refused.ends_connection() || self.role == Role::Unidirectional {
+            self.connection.close(code, refused.to_string().as_bytes());
+        } else {
+            // An error means the stream has ended already: nothing is left to stop.
+            self.stream.stop(code).ok();
+        }
+        StreamErrorIncoming::Unknown(Box::new(refused))
     }
 }
 
@@ -51,24 +109,36 @@ impl quic::RecvStream for RecvStream {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
-        // quinn's read future has no state of its own: the waker is stored with the stream, so a
-        // new future per poll loses neither data nor wake-ups.
-        let read = pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx);
-        let chunk = ready!(read);
-        self.ended |= !matches!(chunk, Ok(Some(_)));
-        if let Ok(Some(chunk)) = &chunk
-            && self.frames.check(&chunk.bytes).is_err()
-        {
-            self.ended = true;
-            let code = error_code(Code::H3_EXCESSIVE_LOAD.value());
-            self.connection.close(code, b"frame too long");
-            return Poll::Ready(Err(stream_error(ConnectionError::LocallyClosed)));
+        loop {
+            if let Some(bytes) = self.passed.pop_front() {
+                return Poll::Ready(Ok(Some(bytes)));
+            }
+            // quinn's read future has no state of its own: the waker is stored with the stream, so a
+            // new future per poll loses neither data nor wake-ups.
+            let read = pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx);
+            let checked = match ready!(read) {
+                Ok(Some(chunk)) => self.pass_on(chunk.bytes),
+                Ok(None) => {
+                    self.ended = true;
+                    let end = match &self.frames {
+                        Frames::Messages(messages) => messages.end(),
+                        // h3 closes the connection, as a control stream must not end.
+                        Frames::Control(_) => Ok(()),
+                    };
+                    if end.is_ok() {
+                        return Poll::Ready(Ok(None));
+                    }
+                    end
+                }
+                Err(error) => {
+                    self.ended = true;
+                    return Poll::Ready(Err(read_error(error)));
+                }
+            };
+            if let Err(refused) = checked {
+                return Poll::Ready(Err(self.refuse(refused)));
+            }
         }
-        Poll::Ready(
-            chunk
-                .map(|chunk| chunk.map(|chunk| chunk.bytes))
-                .map_err(read_error),
-        )
     }
 
     fn stop_sending(&mut self, code: u64) {

@@ -1,0 +1,65 @@
+//! Why a stream was refused before h3 saw the offending bytes.
+
+use std::error::Error;
+use std::fmt;
+
+use h3::error::Code;
+
+/// A rule that a peer's stream breaks. h3 hands it to its caller as the source of `StreamError::Undefined`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A pseudo-field is repeated, follows a regular field, is missing, is in trailers or belongs to the other kind of
+    /// message (RFC 9114 section 4.3).
+    PseudoField,
+    /// A frame is not allowed at this place (RFC 9114 sections 4.1 and 7.2).
+    UnexpectedFrame,
+    /// The stream ended inside a frame (RFC 9114 section 7.1).
+    IncompleteFrame,
+    /// The stream ended before a final response (RFC 9114 section 4.1).
+    NoResponse,
+    /// A frame other than DATA is longer than this side accepts (RFC 9114 section 10.5).
+    FrameTooLong,
+    /// A field section refers to the dynamic table, which this side does not offer, or is cut short (RFC 9204
+    /// section 2.2).
+    Undecodable,
+}
+
+impl Refused {
+    /// Returns the error code that the peer is given.
+    pub(crate) fn code(self) -> Code {
+        match self {
+            Self::PseudoField | Self::NoResponse => Code::H3_MESSAGE_ERROR,
+            Self::UnexpectedFrame => Code::H3_FRAME_UNEXPECTED,
+            Self::IncompleteFrame => Code::H3_FRAME_ERROR,
+            Self::FrameTooLong => Code::H3_EXCESSIVE_LOAD,
+            Self::Undecodable => Code::QPACK_DECOMPRESSION_FAILED,
+        }
+    }
+
+    /// Reports whether the rule concerns the connection, so that all its streams end.
+    pub(crate) fn ends_connection(self) -> bool {
+        match self {
+            Self::UnexpectedFrame | Self::IncompleteFrame | Self::Undecodable => true,
+            Self::PseudoField | Self::NoResponse | Self::FrameTooLong => false,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::PseudoField => "a pseudo-field is repeated, missing or out of place",
+            Self::UnexpectedFrame => "a frame is not allowed here",
+            Self::IncompleteFrame => "the stream ended inside a frame",
+            Self::NoResponse => "the stream ended before a final response",
+            Self::FrameTooLong => "frame too long",
+            Self::Undecodable => "a field section cannot be decoded",
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+impl Error for Refused {}
