@@ -28,7 +28,7 @@ impl Router {
         };
         let safe = !call.may_have_acted && refusals <= MAX_REFUSALS;
         let harmless = call.ask.replayable && call.retries < MAX_RETRIES;
-        let may = call.ask.resends && !call.delivered && !is_final(fault, over);
+        let may = call.ask.resends && !call.delivered && !is_final(fault, over, call.ask.policy);
         let again = alone && may && (safe || harmless);
         // That a connection takes no more requests says nothing against HTTP/3; that another one does not, either, does.
         let blames_quic = over == Transport::Quic
@@ -181,9 +181,11 @@ impl Router {
 }
 
 /// Whether the same request would fail the same way, or must not be sent again.
-fn is_final(fault: Fault, over: Transport) -> bool {
+fn is_final(fault: Fault, over: Transport, policy: Policy) -> bool {
     match fault {
         Fault::Certificate | Fault::Malformed => true,
+        // The policy rules out the other way.
+        Fault::HeadTooLarge | Fault::Http11Required if policy == Policy::H3 => true,
         // Who broke the protocol over TCP will do so again.
         Fault::Protocol | Fault::HeadTooLarge => over == Transport::Tcp,
         _ => false,

@@ -129,11 +129,11 @@ impl Conn {
     /// Reports whether it can carry another request now: its server's limit and the window that unread bodies leave
     /// allow that.
     pub(crate) fn has_room(&self, load: &Load) -> bool {
-        let limit = match self {
-            Self::H3(conn) => conn.limit(),
-            Self::Tcp(conn) => conn.limit(),
-        };
-        load.requests() < limit && load.unread() < MAX_UNREAD
+        load.unread() < MAX_UNREAD
+            && match self {
+                Self::H3(conn) => conn.has_credit(),
+                Self::Tcp(conn) => load.requests() < conn.limit(),
+            }
     }
 
     /// Starts an exchange as a task of its own, which reports what happens.

@@ -11,6 +11,7 @@ mod downloads;
 mod early_data;
 mod goaway;
 mod grpc;
+mod h3_frames;
 mod hostile;
 mod interim;
 mod limits;

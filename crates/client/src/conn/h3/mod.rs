@@ -1,5 +1,6 @@
 //! HTTP/3 over quinn.
 
+mod credit;
 mod early;
 mod handshake;
 mod open;
@@ -11,14 +12,17 @@ use std::task::Poll;
 
 use ::h3::client::{RequestStream, SendRequest};
 use ::h3::error::{Code, StreamError};
+use ::h3::quic::StreamId;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::future::{Either, select};
+use h3_quic::{GoAway, Refused};
 use http::StatusCode;
 use http_rules::{BodyLength, Version, check_response, check_trailers};
 use quinn::{ConnectionError, Endpoint, VarInt};
 use route::{Fault, PathSample, Replay};
 use rustls::pki_types::CertificateDer;
 
+use self::credit::Credit;
 use self::early::Early;
 pub(crate) use self::open::open;
 use super::{Exchange, Failure, Interim, cut_off};
@@ -26,6 +30,8 @@ use crate::response::Part;
 
 /// RFC 9114 section 8.1.
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
+/// H3_VERSION_FALLBACK, the same.
+const VERSION_FALLBACK: VarInt = VarInt::from_u32(0x0110);
 /// What has come is passed on in pieces of this many bytes, the usual length of HTTP/2's frames: the app
 /// would otherwise be woken for every few packets.
 const PIECE: usize = 16 << 10;
@@ -37,6 +43,9 @@ pub(crate) struct Conn {
     quic: quinn::Connection,
     endpoint: Endpoint,
     requests: Requests,
+    go_away: GoAway,
+    /// Once its handshake is done.
+    credit: Option<Credit>,
     /// While its handshake is not done.
     early: Option<Early>,
     migrates: bool,
@@ -51,10 +60,17 @@ type Receiving = RequestStream<h3_quic::RecvStream, Bytes>;
 impl Conn {
     /// Sends a request and reports its response.
     pub(crate) fn exchange(&self, exchange: Exchange) -> impl Future<Output = ()> + use<> {
-        let (requests, quic) = (self.requests.clone(), self.quic.clone());
-        let early = self.early.clone();
+        let (mut requests, quic) = (self.requests.clone(), self.quic.clone());
+        let (early, go_away) = (self.early.clone(), self.go_away.clone());
+        let opening = self.credit.as_ref().map(Credit::opening);
         async move {
-            let run = run(&exchange, requests, &quic, early.as_ref());
+            let run = async {
+                let (head, error) = ((*exchange.head).clone(), |error| not_sent(&error, &quic));
+                let head = http::Request::from_parts(head, ());
+                let stream = requests.send_request(head).await.map_err(error)?;
+                drop(opening);
+                run(&exchange, stream, &quic, early.as_ref(), go_away).await
+            };
             let outcome = match &early {
                 None => run.await,
                 Some(early) => early.or_again(run).await,
@@ -73,9 +89,9 @@ impl Conn {
         self.migrates
     }
 
-    /// Returns how many requests the server takes at a time.
-    pub(crate) fn limit(&self) -> usize {
-        usize::MAX
+    /// Reports whether the server takes another request now.
+    pub(crate) fn has_credit(&self) -> bool {
+        self.credit.as_ref().is_none_or(Credit::allows_another)
     }
 
     pub(crate) fn sample(&self) -> PathSample {
@@ -117,23 +133,13 @@ fn chain(quic: &quinn::Connection) -> Vec<CertificateDer<'static>> {
 
 async fn run(
     exchange: &Exchange,
-    mut requests: Requests,
+    stream: RequestStream<h3_quic::BidiStream<Bytes>, Bytes>,
     quic: &quinn::Connection,
     early: Option<&Early>,
+    go_away: GoAway,
 ) -> Result<u64, Failure> {
-    let head = http::Request::from_parts((*exchange.head).clone(), ());
-    let stream = requests.send_request(head).await.map_err(|error| {
-        if quic.close_reason().is_some() {
-            return Failure::gone_away();
-        }
-        let replay = Replay::Safe;
-        Failure {
-            replay,
-            ..stream_failure(&error, quic)
-        }
-    })?;
     let (sending, receiving) = stream.split();
-    let receiving = pin!(receive(exchange, receiving, quic, early));
+    let receiving = pin!(receive(exchange, receiving, quic, early, go_away));
     match select(pin!(send(exchange, sending)), receiving).await {
         // A server may answer before it has the whole body, and stop the rest (RFC 9114 section 4.1).
         Either::Left((_, receiving)) => receiving.await,
@@ -156,9 +162,12 @@ async fn receive(
     mut stream: Receiving,
     quic: &quinn::Connection,
     early: Option<&Early>,
+    go_away: GoAway,
 ) -> Result<u64, Failure> {
     let fault = |error: &StreamError| stream_failure(error, quic);
-    let mut head = final_head(&mut stream, quic).await?;
+    let id = stream.id();
+    let mut head =
+        unless_excluded(final_head(&mut stream, quic), exchange, id, quic, go_away).await?;
     if let (Some(early), StatusCode::TOO_EARLY) = (early, head.status) {
         // Once more, after the handshake (RFC 8470 section 5.2).
         early.was_taken().await;
@@ -224,6 +233,37 @@ async fn final_head(
     }
 }
 
+/// Waits for a head, or until the server says that it will not process the stream (RFC 9114 section 5.2): then it has
+/// done nothing, even if the connection has ended. Servers on h3 0.0.8 say so of the last request that they do process;
+/// therefore only an idempotent request is given up for it while its stream lives.
+async fn unless_excluded<T>(
+    head: impl Future<Output = Result<T, Failure>>,
+    exchange: &Exchange,
+    stream: StreamId,
+    quic: &quinn::Connection,
+    mut go_away: GoAway,
+) -> Result<T, Failure> {
+    let is_idempotent = exchange.head.method.is_idempotent();
+    let mut later = go_away.clone();
+    let excluded = async move {
+        // The connection's end shows in the head.
+        if !is_idempotent || !later.excludes_later(stream).await {
+            std::future::pending::<()>().await;
+        }
+    };
+    match select(pin!(head), pin!(excluded)).await {
+        Either::Right(_) => Err(Failure::gone_away()),
+        Either::Left((Err(failure), _))
+            if failure.fault != Fault::Malformed
+                && quic.close_reason().is_some()
+                && go_away.excludes_later(stream).await =>
+        {
+            Err(Failure::gone_away())
+        }
+        Either::Left((head, _)) => head,
+    }
+}
+
 /// Waits for the end of the stream.
 async fn trailers(
     exchange: &Exchange,
@@ -257,16 +297,51 @@ fn unspecified(v6: bool) -> SocketAddr {
     }
 }
 
+/// The failure of a request whose head h3 has not sent.
+fn not_sent(error: &StreamError, quic: &quinn::Connection) -> Failure {
+    if quic.close_reason().is_some() {
+        return Failure::gone_away();
+    }
+    match error {
+        // RFC 9114 section 4.2.2.
+        StreamError::HeaderTooBig { .. } => Failure::before_sending(Fault::HeadTooLarge),
+        error => Failure {
+            replay: Replay::Safe,
+            ..stream_failure(error, quic)
+        },
+    }
+}
+
 fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
+    match error {
+        // Refused by this side, which may have closed the connection for it.
+        StreamError::Undefined(source) if source.is::<Refused>() => {
+            tracing::debug!("malformed response: {source}");
+            return Failure::after_sending(Fault::Malformed);
+        }
+        StreamError::StreamError { .. } | StreamError::HeaderTooBig { .. } => {
+            tracing::debug!("malformed response: {error}");
+            return Failure::after_sending(Fault::Malformed);
+        }
+        _ => {}
+    }
     if let Some(reason) = quic.close_reason() {
-        return Failure::after_sending(close_fault(&reason));
+        return match &reason {
+            ConnectionError::ApplicationClosed(close) if close.error_code == VERSION_FALLBACK => {
+                Failure::before_sending(Fault::Http11Required)
+            }
+            reason => Failure::after_sending(close_fault(reason)),
+        };
     }
     match error {
         // RFC 9114 section 4.1.1: the server has done nothing.
         StreamError::RemoteTerminate { code, .. } if *code == Code::H3_REQUEST_REJECTED => {
             Failure::before_sending(Fault::Reset)
         }
-        StreamError::RemoteClosing { .. } => Failure::gone_away(),
+        StreamError::RemoteTerminate { code, .. } if *code == Code::H3_VERSION_FALLBACK => {
+            Failure::before_sending(Fault::Http11Required)
+        }
+        StreamError::RemoteClosing => Failure::gone_away(),
         StreamError::RemoteTerminate { .. } => Failure::after_sending(Fault::Reset),
         _ => Failure::after_sending(Fault::Protocol),
     }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::h3::client::{Connection, SendRequest};
+use ::h3::client::Connection;
 use bytes::Bytes;
+use h3_quic::{GoAway, Reserve};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt, ZeroRttAccepted};
 use route::Fault;
 
+use super::credit::Credit;
 use super::early::Early;
 use super::handshake::{Notes, Watched};
 use super::{Conn, H3_NO_ERROR, Requests, chain, close_fault, unspecified};
@@ -17,6 +19,14 @@ use crate::message::{Event, Message};
 use crate::tls::Tls;
 
 type Driver = Connection<h3_quic::Connection, Bytes>;
+
+/// HTTP/3 on a connection.
+struct Started {
+    driver: Driver,
+    requests: Requests,
+    go_away: GoAway,
+    reserve: Reserve,
+}
 
 pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let local_is_v6 = target.address.is_ipv6();
@@ -52,10 +62,9 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let quic = connecting.await.map_err(|error| attempt.fault(&error))?;
     let resumed = attempt.check_resumed(&quic)?;
     let done = Instant::now();
-    let (driver, requests) = start(&quic).await?;
-    attempt.watch(&quic, driver);
+    let started = start(&quic).await?;
     Ok(Opened {
-        conn: attempt.conn(quic, requests, None),
+        conn: attempt.conn(quic, started),
         local_port: attempt.local_port(),
         resumed,
         tls: Some(done),
@@ -80,10 +89,10 @@ impl Attempt<'_> {
         quic: quinn::Connection,
         taken: ZeroRttAccepted,
     ) -> Result<Opened, Fault> {
-        let (mut driver, mut requests) = start(&quic).await?;
+        let mut started = start(&quic).await?;
         let (early, tell) = Early::new();
         let opened = Opened {
-            conn: self.conn(quic.clone(), requests.clone(), Some(early.clone())),
+            conn: self.early_conn(&quic, &started, early.clone()),
             local_port: self.local_port(),
             resumed: true,
             tls: None,
@@ -102,13 +111,12 @@ impl Attempt<'_> {
         let resumed = self.check_resumed(&quic)?;
         if !taken {
             // What was begun early is void, and HTTP/3 as well.
-            drop((driver, requests));
+            drop(started);
             early.no_streams().await;
-            (driver, requests) = start(&quic).await?;
+            started = start(&quic).await?;
         }
-        self.watch(&quic, driver);
         Ok(Opened {
-            conn: self.conn(quic, requests, None),
+            conn: self.conn(quic, started),
             local_port: self.local_port(),
             resumed,
             tls: Some(done),
@@ -143,17 +151,33 @@ impl Attempt<'_> {
         Ok(resumed)
     }
 
-    fn conn(
-        &self,
-        quic: quinn::Connection,
-        requests: Requests,
-        early: Option<Early>,
-    ) -> conn::Conn {
+    /// Returns the connection, whose end is reported.
+    fn conn(&self, quic: quinn::Connection, started: Started) -> conn::Conn {
+        self.watch(&quic, started.driver);
+        let (conn, messages) = (self.target.id, self.target.messages.clone());
         conn::Conn::H3(Conn {
             quic,
             endpoint: self.endpoint.clone(),
-            requests,
-            early,
+            requests: started.requests,
+            go_away: started.go_away,
+            credit: Some(Credit::new(started.reserve, conn, messages)),
+            early: None,
+            migrates: self.notes.migrates(),
+            local_is_v6: self.local_is_v6,
+            window: CONN_WINDOW,
+        })
+    }
+
+    /// Returns the connection before its handshake is done.
+    fn early_conn(&self, quic: &quinn::Connection, started: &Started, early: Early) -> conn::Conn {
+        conn::Conn::H3(Conn {
+            quic: quic.clone(),
+            endpoint: self.endpoint.clone(),
+            requests: started.requests.clone(),
+            go_away: started.go_away.clone(),
+            // No stream may be left of it if the server rejects early data.
+            credit: None,
+            early: Some(early),
             migrates: self.notes.migrates(),
             local_is_v6: self.local_is_v6,
             window: CONN_WINDOW,
@@ -166,6 +190,8 @@ impl Attempt<'_> {
         let quic = quic.clone();
         tokio::spawn(async move {
             driver.wait_idle().await;
+            // Requests wait for what its last frames were.
+            drop(driver);
             let fault = close_fault(&quic.closed().await);
             let closed = Event::Closed { conn, fault };
             messages.send(Message::Event(closed)).ok();
@@ -182,15 +208,21 @@ impl Attempt<'_> {
     }
 }
 
-async fn start(
-    quic: &quinn::Connection,
-) -> Result<(Driver, SendRequest<h3_quic::OpenStreams, Bytes>), Fault> {
+async fn start(quic: &quinn::Connection) -> Result<Started, Fault> {
     let mut builder = ::h3::client::builder();
     builder.max_field_section_size(MAX_HEAD_BYTES.into());
     // h3 would put a reserved frame on each request's stream, which HAProxy 3.0 and Jetty 12 do not pass over.
     builder.send_grease(false);
-    let transport = h3_quic::Connection::new(quic.clone());
-    builder.build(transport).await.map_err(|_| Fault::Protocol)
+    let transport = h3_quic::Connection::new(quic.clone()).max_frame_bytes(MAX_HEAD_BYTES.into());
+    let (go_away, reserve) = (transport.go_away(), transport.reserve());
+    let started = builder.build(transport).await;
+    let (driver, requests) = started.map_err(|_| Fault::Protocol)?;
+    Ok(Started {
+        driver,
+        requests,
+        go_away,
+        reserve,
+    })
 }
 
 fn transport() -> TransportConfig {
