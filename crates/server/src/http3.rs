@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use h3::error::StreamError;
+use h3::error::{Code, StreamError};
+use h3::quic::SendStream as _;
 use h3::server::RequestStream;
 use h3_quic::{AcceptedRequests, Connection, RecvStream, SendStream};
 use http::Response;
@@ -50,8 +51,9 @@ pub(crate) async fn serve(
             next = h3.accept() => next,
             () = shared.draining.cancelled(), if !draining => {
                 draining = true;
-                // GOAWAY: requests in flight finish, later ones are refused.
-                if h3.shutdown(0).await.is_err() {
+                // GOAWAY: requests in flight finish, later ones are refused. h3 adds to the last stream that it
+                // accepted, but GOAWAY names the first that is not processed (RFC 9114 section 5.2).
+                if h3.shutdown(1).await.is_err() {
                     return;
                 }
                 requests.close();
@@ -61,6 +63,10 @@ pub(crate) async fn serve(
             () = idle() => break,
         };
         match next {
+            // h3 takes one request too many after that.
+            Ok(Some(mut resolver)) if draining => {
+                (resolver.frame_stream).reset(Code::H3_REQUEST_REJECTED.value());
+            }
             Ok(Some(resolver)) => {
                 let request = RequestTask {
                     accepted: accepted.clone(),
