@@ -92,7 +92,9 @@ impl RecvStream {
     fn refuse(&mut self, refused: Refused) -> StreamErrorIncoming {
         self.ended = true;
         let code = error_code(refused.code().value());
-        if refused.ends_connection() || self.role == Role::Unidirectional {
+        // A response that is too long is its own stream's fault; other frames that long are a flood.
+        let is_flood = refused == Refused::FrameTooLong && self.role != Role::Response;
+        if refused.ends_connection() || is_flood {
             self.connection.close(code, refused.to_string().as_bytes());
         } else {
             // An error means the stream has ended already: nothing is left to stop.
