@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // The version of this interface. It changes with every function or struct that is added or changed.
-#define CM_ABI_VERSION 2
+#define CM_ABI_VERSION 3
 
 // The outcome of a function or a call.
 enum cm_status
@@ -33,6 +33,11 @@ enum cm_status
   CM_E_TOO_MANY = -5,
   // The platform gave no thread, socket or random numbers.
   CM_E_PLATFORM = -6,
+  // The engine was made before fork(2) and belongs to the parent process. Make another one.
+  CM_E_FORKED = -7,
+  // This thread took a certificate chain and has not answered it, for which the engine waits. Call
+  // `cm_answer_chain` first.
+  CM_E_CHAIN_WAITS = -8,
   // The name could not be resolved.
   CM_E_NAME = -10,
   // No connection.
@@ -106,6 +111,8 @@ enum cm_policy
   CM_POLICY_H3 = 2,
   // TCP only.
   CM_POLICY_TCP = 3,
+  // HTTP/1.1 only.
+  CM_POLICY_H1 = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -152,6 +159,8 @@ enum cm_flags
   CM_EARLY_DATA = 8,
   // It may not, whatever `cm_config.early_data` says.
   CM_NO_EARLY_DATA = 16,
+  // The engine never sends it again by itself, which it does otherwise where that is safe.
+  CM_NO_RESENDS = 32,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -372,6 +381,10 @@ cm_status cm_engine_new(const struct cm_config *config,
 // Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
 // was learnt is saved. Waits for the engine's thread, but where another thread does already, by
 // `cm_disconnect` or `cm_save`. The engine's calls need no `cm_release` any more.
+//
+// After fork(2), the child process cannot use the engines of its parent: each function returns `CM_E_FORKED` at
+// once, this one, too, and sends nothing. The child may make engines of its own. Sockets of the parent's engines stay
+// open in the child until it ends or calls exec(3).
 cm_status cm_engine_close(cm_engine engine);
 
 // Sends a request, which is copied. Events of the call carry `user`.
@@ -478,13 +491,17 @@ cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
 
 // Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
 // safe. `forget_sessions`: 1 if TLS sessions are forgotten, too, by which servers would know the client again;
-// else 0. Waits for the engine's thread.
+// else 0. Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not
+// answered it, for which the engine's thread waits.
 cm_status cm_disconnect(cm_engine engine,
                         uint32_t forget_sessions);
 
+// Closes the connections that carry no request, and returns before that is done.
+cm_status cm_close_idle(cm_engine engine);
+
 // Writes what was learnt to `cm_config.memory_folder` and returns when that is done, e.g. when the app goes to the
 // background, where the system may end it. Without this it is written after the first request, at most every 30 s
-// after that, and by `cm_engine_close`.
+// after that, and by `cm_engine_close`. `CM_E_CHAIN_WAITS` as in `cm_disconnect`.
 cm_status cm_save(cm_engine engine);
 
 // Sets what the app allows.

@@ -19,6 +19,8 @@ namespace Commute.Client
         Http3 = 2,
         /// <summary>TCP only: HTTP/2 or HTTP/1.1.</summary>
         Tcp = 3,
+        /// <summary>HTTP/1.1 only.</summary>
+        Http11 = 4,
     }
 
     /// <summary>What metrics compare.</summary>
@@ -59,9 +61,9 @@ namespace Commute.Client
         public byte[] RootsPem;
         /// <summary>
         /// Decides about certificate chains instead of any authorities: DER, the server's first, and the host
-        /// name. Asked in every handshake, with the chain of the session if one is resumed. Called on the thread that hands events on, so no other event of the engine is handled meanwhile, and
-        /// it must wait for nothing of the same engine, e.g. a request or <c>Disconnect</c>; refused unless it returns
-        /// within 10 s.
+        /// name. Asked in every handshake, with the chain of the session if one is resumed. Called on the thread that hands
+        /// events on, so no other event of the engine is handled meanwhile. It must not wait for a request of the same
+        /// engine; <c>Disconnect</c> and <c>Save</c> throw there. Refused unless it returns within 10 s.
         /// </summary>
         public Func<byte[][], string, bool> CheckChain;
         /// <summary>
@@ -178,6 +180,9 @@ namespace Commute.Client
         /// <param name="forgetSessions">Whether TLS sessions are forgotten, too, by which servers would know the client
         /// again.</param>
         public void Disconnect(bool forgetSessions) => Check(Native.cm_disconnect(id, forgetSessions ? 1u : 0u));
+
+        /// <summary>Closes the connections that carry no request, and returns before that is done.</summary>
+        public void CloseIdle() => Check(Native.cm_close_idle(id));
 
         /// <summary>Sets what the app allows. Older generations do not replace newer ones.</summary>
         public void SetSwitches(int generation, bool engine, int h3Percent, bool explore)

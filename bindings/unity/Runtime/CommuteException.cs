@@ -23,6 +23,10 @@ namespace Commute.Client
         TooMany = -5,
         /// <summary>The platform gave no thread, socket or random numbers.</summary>
         Platform = -6,
+        /// <summary>The engine was made before fork(2) and belongs to the parent process.</summary>
+        Forked = -7,
+        /// <summary>The thread that runs <c>EngineOptions.CheckChain</c> would wait for itself.</summary>
+        ChainWaits = -8,
         /// <summary>The name could not be resolved.</summary>
         Name = -10,
         /// <summary>No connection.</summary>
@@ -73,6 +77,8 @@ namespace Commute.Client
             switch (status)
             {
                 case CommuteStatus.Closed: return "the engine was closed";
+                case CommuteStatus.Forked: return "the engine belongs to the parent process";
+                case CommuteStatus.ChainWaits: return "CheckChain must return before the engine can do this";
                 case CommuteStatus.TooMany: return "too many requests at a time";
                 case CommuteStatus.Argument: return "an argument is not valid";
                 case CommuteStatus.Panic: return "a bug: the engine panicked and is of no more use";

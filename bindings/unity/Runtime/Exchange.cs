@@ -4,6 +4,7 @@ using System.IO;
 using System.Linq;
 using System.Net;
 using System.Net.Http;
+using System.Text;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -120,7 +121,7 @@ namespace Commute.Client
             switch (name.ToLowerInvariant())
             {
                 case "connection": case "keep-alive": case "proxy-connection": case "transfer-encoding":
-                case "upgrade": case "expect": case "host":
+                case "upgrade": case "expect":
                     return true;
                 default:
                     return false;
@@ -153,9 +154,29 @@ namespace Commute.Client
                 Content = new StreamContent(new ResponseStream(call, cancellation)),
             };
             foreach (var field in call.Fields(Native.Headers))
-                if (!response.Headers.TryAddWithoutValidation(field.Key, field.Value))
-                    response.Content.Headers.TryAddWithoutValidation(field.Key, field.Value);
+            {
+                var value = field.Key == "location" ? Utf8(field.Value) : field.Value;
+                if (!response.Headers.TryAddWithoutValidation(field.Key, value))
+                    response.Content.Headers.TryAddWithoutValidation(field.Key, value);
+            }
             return response;
+        }
+
+        /// <summary>
+        /// Returns the text of bytes that were read as ISO 8859-1 but are UTF-8, as those of a URL are where a server
+        /// does not escape them; else the value itself.
+        /// </summary>
+        static string Utf8(string value)
+        {
+            try
+            {
+                var strict = new UTF8Encoding(false, true);
+                return strict.GetString(Encoding.GetEncoding("iso-8859-1").GetBytes(value));
+            }
+            catch (DecoderFallbackException)
+            {
+                return value;
+            }
         }
     }
 }

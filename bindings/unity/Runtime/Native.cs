@@ -67,9 +67,10 @@ namespace Commute.Client
 
     static class Native
     {
-        public const uint AbiVersion = 2;
+        public const uint AbiVersion = 3;
 
-        public const uint Streamed = 1, Replayable = 2, Urgent = 4, EarlyData = 8, NoEarlyData = 16;
+        public const uint Streamed = 1, Replayable = 2, Urgent = 4, EarlyData = 8, NoEarlyData = 16,
+            NoResends = 32;
         public const uint Head = 1, Readable = 2, Writable = 3, Done = 4, CheckChain = 5;
         public const uint Headers = 1, Report = 3, Error = 4;
         public const uint TrustRoots = 1, TrustApp = 2;
@@ -138,6 +139,9 @@ namespace Commute.Client
 
         [DllImport(Library, CallingConvention = C)]
         public static extern int cm_disconnect(ulong engine, uint forgetSessions);
+
+        [DllImport(Library, CallingConvention = C)]
+        public static extern int cm_close_idle(ulong engine);
 
         [DllImport(Library, CallingConvention = C)]
         public static extern int cm_set_switches(ulong engine, ref NativeSwitches switches);

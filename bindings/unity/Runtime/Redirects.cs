@@ -29,11 +29,17 @@ namespace Commute.Client
             return target;
         }
 
+        /// <summary>What the app set for one origin, and what no other may see (RFC 9110 section 15.4).</summary>
+        static readonly string[] OfOneOrigin = { "Cookie", "Host", "Proxy-Authorization" };
+
         /// <summary>Turns a request into the one that follows it.</summary>
         public static void Follow(HttpRequestMessage request, HttpStatusCode status, Uri target)
         {
             // Meant for where it was sent to, not for where that points.
             request.Headers.Authorization = null;
+            if (!IsSameOrigin(request.RequestUri, target))
+                foreach (var name in OfOneOrigin)
+                    request.Headers.Remove(name);
             var toGet = (int)status == 303
                 ? request.Method != HttpMethod.Get && request.Method != HttpMethod.Head
                 : (int)status <= 302 && request.Method == HttpMethod.Post;
@@ -46,5 +52,8 @@ namespace Commute.Client
             }
             request.RequestUri = target;
         }
+
+        static bool IsSameOrigin(Uri one, Uri other) =>
+            Uri.Compare(one, other, UriComponents.SchemeAndServer, UriFormat.SafeUnescaped, StringComparison.OrdinalIgnoreCase) == 0;
     }
 }

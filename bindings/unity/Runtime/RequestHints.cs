@@ -23,7 +23,13 @@ namespace Commute.Client
         /// <summary>Whether it may be sent before the handshake is done; null: as <c>EngineOptions.EarlyData</c> says.</summary>
         public bool? EarlyData;
 
-        internal uint Flags => (Replayable ? Native.Replayable : 0) | (Urgent ? Native.Urgent : 0)
+        /// <summary>
+        /// Whether the engine may send the request again by itself, which it does where that is safe. Redirects are followed
+        /// either way.
+        /// </summary>
+        public bool Resends = true;
+
+        internal uint Flags => (Replayable ? Native.Replayable : 0) | (Urgent ? Native.Urgent : 0) | (Resends ? 0 : Native.NoResends)
             | (EarlyData == true ? Native.EarlyData : EarlyData == false ? Native.NoEarlyData : 0);
 
         internal static RequestHints Of(HttpRequestMessage request)

@@ -63,6 +63,62 @@ namespace CommuteTests
             }
         }
 
+        public static async Task IdleConnectionsAreClosed()
+        {
+            using (var engine = new CommuteEngine(Setting.ForServer()))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) })
+            {
+                await client.GetStringAsync("health");
+                var reused = true;
+                // A connection is idle soon after its response was read.
+                while (reused)
+                {
+                    engine.CloseIdle();
+                    using (var response = await client.GetAsync("health"))
+                        reused = response.CommuteReport().Reused;
+                }
+            }
+        }
+
+        public static async Task ARequestIsSentOnceIfTheAppSaysSo()
+        {
+            using (var client = Client(Setting.ForSite(), Setting.Site))
+                foreach (var resends in new[] { false, true })
+                {
+                    var request = new HttpRequestMessage(HttpMethod.Get, "drop");
+                    request.SetCommuteHints(new RequestHints { Resends = resends });
+                    await Expect.Throws<HttpRequestException>(() => client.SendAsync(request));
+                    var report = request.CommuteReport();
+                    Expect.Equal(resends, report.Attempts > 1, "attempts: " + report.Attempts);
+                }
+        }
+
+        public static async Task ACheckOfAChainDoesNotWaitForItsEngine()
+        {
+            var options = Setting.ForServer();
+            options.RootsPem = null;
+            CommuteEngine engine = null;
+            var statuses = new System.Collections.Concurrent.ConcurrentQueue<CommuteStatus>();
+            options.CheckChain = (chain, host) =>
+            {
+                foreach (var wait in new Action[] { () => engine.Disconnect(false), engine.Save })
+                    try
+                    {
+                        wait();
+                        statuses.Enqueue(CommuteStatus.Ok);
+                    }
+                    catch (CommuteException error)
+                    {
+                        statuses.Enqueue(error.Status);
+                    }
+                return true;
+            };
+            using (engine = new CommuteEngine(options))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = new Uri(Setting.Server) })
+                await client.GetStringAsync("health");
+            Expect.True(statuses.Count >= 2 && statuses.All(status => status == CommuteStatus.ChainWaits), string.Join(" ", statuses));
+        }
+
         public static async Task RequestsAreSentEarlyWhereTheAppAllowsIt()
         {
             foreach (var allowed in new[] { false, true })

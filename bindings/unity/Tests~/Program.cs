@@ -46,7 +46,11 @@ namespace CommuteTests
 
         static IEnumerable<MethodInfo> Cases()
         {
-            var classes = new[] { typeof(SameAsMono), typeof(Calls), typeof(Uploads), typeof(Lives), typeof(MhttpCases) };
+            var classes = new[]
+            {
+                typeof(SameAsMono), typeof(Codings), typeof(Origins), typeof(Calls), typeof(Uploads), typeof(Lives),
+                typeof(MhttpCases),
+            };
             return classes.SelectMany(type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.DeclaredOnly));
         }
 

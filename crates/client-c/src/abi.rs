@@ -49,6 +49,11 @@ pub enum cm_status {
     CM_E_TOO_MANY = -5,
     /// The platform gave no thread, socket or random numbers.
     CM_E_PLATFORM = -6,
+    /// The engine was made before fork(2) and belongs to the parent process. Make another one.
+    CM_E_FORKED = -7,
+    /// This thread took a certificate chain and has not answered it, for which the engine waits. Call
+    /// `cm_answer_chain` first.
+    CM_E_CHAIN_WAITS = -8,
     /// The name could not be resolved.
     CM_E_NAME = -10,
     /// No connection.
@@ -86,6 +91,8 @@ pub enum cm_policy {
     CM_POLICY_H3 = 2,
     /// TCP only.
     CM_POLICY_TCP = 3,
+    /// HTTP/1.1 only.
+    CM_POLICY_H1 = 4,
 }
 
 /// Whose certificates are accepted.
@@ -147,6 +154,8 @@ pub enum cm_flags {
     CM_EARLY_DATA = 8,
     /// It may not, whatever `cm_config.early_data` says.
     CM_NO_EARLY_DATA = 16,
+    /// The engine never sends it again by itself, which it does otherwise where that is safe.
+    CM_NO_RESENDS = 32,
 }
 
 /// A request.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use crate::abi::cm_status;
+use crate::abi::{cm_event, cm_event_kind, cm_status};
 use crate::next_id;
 use crate::queue::{Queue, Source};
 
@@ -26,6 +27,8 @@ struct State {
 struct Chain {
     /// The host, then the certificates as DER, the leaf first.
     parts: Vec<Vec<u8>>,
+    /// The thread that `cm_wait` returned the event to.
+    taken_by: Option<ThreadId>,
     verdict: Option<bool>,
 }
 
@@ -56,6 +59,24 @@ impl Chains {
         cm_status::CM_OK
     }
 
+    /// Notes that the app's thread got these events.
+    pub(crate) fn take(&self, events: &[cm_event]) {
+        let is_chain = |event: &&cm_event| event.kind == cm_event_kind::CM_EVENT_CHECK_CHAIN;
+        for event in events.iter().filter(is_chain) {
+            if let Some(chain) = self.lock().waiting.get_mut(&event.number) {
+                chain.taken_by = Some(thread::current().id());
+            }
+        }
+    }
+
+    /// Whether a chain waits for this thread's answer.
+    pub(crate) fn wait_for_this_thread(&self) -> bool {
+        let this = Some(thread::current().id());
+        let state = self.lock();
+        let unanswered = |chain: &Chain| chain.taken_by == this && chain.verdict.is_none();
+        !state.closed && state.waiting.values().any(unanswered)
+    }
+
     /// Refuses every chain, those that wait and those to come.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
@@ -75,6 +96,7 @@ impl client::CheckChain for Chains {
         let mut state = self.lock();
         let chain = Chain {
             parts,
+            taken_by: None,
             verdict: None,
         };
         state.waiting.insert(number, chain);

@@ -23,6 +23,7 @@ pub(crate) struct Order {
     pub(crate) urgent: bool,
     /// None: as the engine says.
     pub(crate) early_data: Option<bool>,
+    pub(crate) resends: bool,
     pub(crate) limit_ms: u32,
     pub(crate) connect_ms: u32,
     pub(crate) first_byte_ms: u32,
@@ -60,7 +61,7 @@ pub(crate) fn request(
     progress: &Progress,
 ) -> (Request, Option<BodyWriter>) {
     let request = client.request(order.method, &order.url);
-    let mut request = request.progress(progress);
+    let mut request = request.progress(progress).resends(order.resends);
     for (name, value) in order.headers {
         request = request.header(name, value);
     }

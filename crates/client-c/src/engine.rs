@@ -112,6 +112,9 @@ impl Engine {
         task: impl FnOnce(client::Engine) -> T,
     ) -> Result<cm_status, cm_status> {
         let client = self.client()?;
+        if self.chains.wait_for_this_thread() {
+            return Err(cm_status::CM_E_CHAIN_WAITS);
+        }
         let (running, ended) = mpsc::channel::<()>();
         let task = task(client.clone());
         client.spawn(async move {

@@ -21,7 +21,7 @@ use crate::read;
 use crate::signals::without_sigpipe;
 
 /// The version of this interface. It changes with every function or struct that is added or changed.
-pub const CM_ABI_VERSION: u32 = 2;
+pub const CM_ABI_VERSION: u32 = 3;
 
 /// Returns the library's `CM_ABI_VERSION`. A binding compares it with its own before it calls anything else.
 #[unsafe(no_mangle)]
@@ -68,10 +68,15 @@ pub unsafe extern "C" fn cm_engine_new(
 /// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
 /// was learnt is saved. Waits for the engine's thread, but where another thread does already, by
 /// `cm_disconnect` or `cm_save`. The engine's calls need no `cm_release` any more.
+///
+/// After fork(2), the child process cannot use the engines of its parent: each function returns `CM_E_FORKED` at
+/// once, this one, too, and sends nothing. The child may make engines of its own. Sockets of the parent's engines stay
+/// open in the child until it ends or calls exec(3).
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_engine_close(engine: cm_engine) -> cm_status {
-    let Some(engine) = engines::remove(engine) else {
-        return cm_status::CM_E_CLOSED;
+    let engine = match engines::remove(engine) {
+        Ok(engine) => engine,
+        Err(status) => return status,
     };
     match catch_unwind(AssertUnwindSafe(|| engine.close())) {
         Ok(()) => cm_status::CM_OK,
@@ -260,6 +265,7 @@ pub unsafe extern "C" fn cm_wait(
         unsafe { count.write(0) };
         let wait = u64::try_from(wait_ms).ok().map(Duration::from_millis);
         let events = engine.queue.wait(cap, wait)?;
+        engine.chains.take(&events);
         // SAFETY: room for `cap` events, as the caller promises, and there are no more.
         unsafe {
             into.copy_from_nonoverlapping(events.as_ptr(), events.len());
@@ -327,7 +333,8 @@ pub unsafe extern "C" fn cm_set_network(
 
 /// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
 /// safe. `forget_sessions`: 1 if TLS sessions are forgotten, too, by which servers would know the client again;
-/// else 0. Waits for the engine's thread.
+/// else 0. Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not
+/// answered it, for which the engine's thread waits.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_disconnect(engine: cm_engine, forget_sessions: u32) -> cm_status {
     enter(engine, |engine| {
@@ -343,9 +350,18 @@ pub extern "C" fn cm_disconnect(engine: cm_engine, forget_sessions: u32) -> cm_s
     })
 }
 
+/// Closes the connections that carry no request, and returns before that is done.
+#[unsafe(no_mangle)]
+pub extern "C" fn cm_close_idle(engine: cm_engine) -> cm_status {
+    enter(engine, |engine| {
+        engine.client()?.close_idle();
+        Ok(cm_status::CM_OK)
+    })
+}
+
 /// Writes what was learnt to `cm_config.memory_folder` and returns when that is done, e.g. when the app goes to the
 /// background, where the system may end it. Without this it is written after the first request, at most every 30 s
-/// after that, and by `cm_engine_close`.
+/// after that, and by `cm_engine_close`. `CM_E_CHAIN_WAITS` as in `cm_disconnect`.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_save(engine: cm_engine) -> cm_status {
     enter(engine, |engine| {

@@ -99,6 +99,7 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
         cm_flags::CM_URGENT,
         cm_flags::CM_EARLY_DATA,
         cm_flags::CM_NO_EARLY_DATA,
+        cm_flags::CM_NO_RESENDS,
     ];
     if request.flags & !known.iter().fold(0, |all, flag| all | *flag as u32) != 0 {
         return Err(format!("flags {:#x} are unknown", request.flags));
@@ -133,6 +134,7 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
         replayable: has(cm_flags::CM_REPLAYABLE),
         urgent: has(cm_flags::CM_URGENT),
         early_data,
+        resends: !has(cm_flags::CM_NO_RESENDS),
         limit_ms: request.limit_ms,
         connect_ms: request.connect_ms,
         first_byte_ms: request.first_byte_ms,
@@ -180,11 +182,12 @@ pub(crate) fn argument<T>(read: Result<T, Refused>) -> Result<T, cm_status> {
 }
 
 fn policy(number: u32) -> Result<Policy, Refused> {
-    const ALL: [(cm_policy, Policy); 4] = [
+    const ALL: [(cm_policy, Policy); 5] = [
         (cm_policy::CM_POLICY_ADAPTIVE, Policy::Adaptive),
         (cm_policy::CM_POLICY_RACE, Policy::Race),
         (cm_policy::CM_POLICY_H3, Policy::H3),
         (cm_policy::CM_POLICY_TCP, Policy::H2),
+        (cm_policy::CM_POLICY_H1, Policy::H1),
     ];
     let found = ALL.iter().find(|(code, _)| *code as u32 == number);
     found

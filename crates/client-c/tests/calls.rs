@@ -94,6 +94,58 @@ async fn sessions_are_kept_or_forgotten_when_connections_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_engine_pinned_to_http_1_1_uses_nothing_else() {
+    let server = start(Config::default()).await;
+    let (roots, url) = (roots(&server), server.url("/health"));
+    for (policy, protocol) in [
+        (cm_policy::CM_POLICY_TCP, "h2"),
+        (cm_policy::CM_POLICY_H1, "http/1.1"),
+    ] {
+        let engine = abi::open(&cm_config {
+            policy: policy as u32,
+            trust: cm_trust::CM_TRUST_ROOTS as u32,
+            roots_pem: bytes(&roots),
+            ..abi::CONFIG
+        })
+        .unwrap();
+        let call = get(engine, &url, 0);
+        assert_eq!(ending(engine, call), CM_OK);
+        let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
+        let expected = format!("protocol: {protocol}\r\n");
+        assert!(report.starts_with(&expected), "{report}");
+        cm_engine_close(engine);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_connections_are_closed_and_others_are_kept() {
+    let server = start(Config::default()).await;
+    let engine = engine_for(&server);
+    let reused = |call| {
+        assert_eq!(ending(engine, call), CM_OK);
+        let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
+        report.contains("\r\nreused: 1\r\n")
+    };
+    let health = server.url("/health");
+    assert!(!reused(get(engine, &health, 0)));
+    // Its body waits for the app, so its connection is not idle.
+    let busy = get(engine, &server.url("/bytes/1000000"), 0);
+    assert_eq!(next_of(engine, CM_EVENT_HEAD).call, busy);
+    assert_eq!(cm_close_idle(engine), CM_OK);
+    assert!(reused(get(engine, &health, 0)));
+    cm_release(engine, busy);
+    // The engine's thread learns of it before the next function, whose message comes later.
+    loop {
+        assert_eq!(cm_close_idle(engine), CM_OK);
+        if !reused(get(engine, &health, 0)) {
+            break;
+        }
+    }
+    cm_engine_close(engine);
+    assert_eq!(cm_close_idle(engine), CM_E_CLOSED);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_are_sent_early_where_the_app_allows_it() {
     let server = start(Config {
         early_data: true,

@@ -13,8 +13,8 @@ use common::by_hand::{Listener, server_config};
 use common::{TestServer, start};
 use commute_client::cm_event_kind::{CM_EVENT_CHECK_CHAIN, CM_EVENT_DONE, CM_EVENT_READABLE};
 use commute_client::cm_status::{
-    CM_AGAIN, CM_E_ARGUMENT, CM_E_CANCELLED, CM_E_CERTIFICATE, CM_E_CLOSED, CM_E_CONNECT,
-    CM_E_NAME, CM_E_NO_CALL, CM_E_PLAIN, CM_E_TIMEOUT, CM_END, CM_OK,
+    CM_AGAIN, CM_E_ARGUMENT, CM_E_CANCELLED, CM_E_CERTIFICATE, CM_E_CHAIN_WAITS, CM_E_CLOSED,
+    CM_E_CONNECT, CM_E_NAME, CM_E_NO_CALL, CM_E_PLAIN, CM_E_RESET, CM_E_TIMEOUT, CM_END, CM_OK,
 };
 use commute_client::*;
 use server::{Config, Fault};
@@ -199,6 +199,35 @@ async fn an_engine_that_others_do_without_turns_itself_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_is_sent_once_if_the_app_says_so() {
+    let (config, certificate) = server_config(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    tokio::spawn(async move {
+        loop {
+            // Each request gets no response.
+            let mut stream = listener.accept().await;
+            stream.read(&mut [0; 4_096]).await.ok();
+        }
+    });
+    let engine = abi::trusting(certificate.pem().as_bytes());
+    for (flags, expected) in [(cm_flags::CM_NO_RESENDS as u32, 1), (0, 3)] {
+        let request = cm_request {
+            method: bytes("GET"),
+            url: bytes(&url),
+            flags,
+            ..REQUEST
+        };
+        let call = submit(engine, &request, 0).unwrap();
+        assert_eq!(done(engine, call), (CM_E_RESET, 1));
+        let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
+        let expected = format!("\r\nattempts: {expected}\r\n");
+        assert!(report.contains(&expected), "{report}");
+    }
+    cm_engine_close(engine);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_device_without_a_network_is_offline() {
     let server = start(Config::default()).await;
     let engine = engine_for(&server);
@@ -257,6 +286,34 @@ async fn the_app_decides_about_chains() {
         );
         cm_engine_close(engine);
     }
+}
+
+/// Without care these would wait for the thread that waits for them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_that_has_a_chain_to_answer_does_not_wait_for_the_engine() {
+    let server = start(Config::default()).await;
+    let addresses = [field("localhost", "127.0.0.1")];
+    let engine = abi::open(&cm_config {
+        trust: cm_trust::CM_TRUST_APP as u32,
+        addresses: addresses.as_ptr(),
+        address_count: addresses.len(),
+        check_chain_ms: 600_000,
+        ..abi::CONFIG
+    })
+    .unwrap();
+    let call = get(engine, &server.url("/health"), 0);
+    let chain = next_of(engine, CM_EVENT_CHECK_CHAIN);
+    assert_eq!(cm_disconnect(engine, 0), CM_E_CHAIN_WAITS);
+    assert_eq!(cm_save(engine), CM_E_CHAIN_WAITS);
+    std::thread::scope(|scope| {
+        // Another thread has nothing to answer, and waits until this one does.
+        let saved = scope.spawn(|| cm_save(engine));
+        assert_eq!(cm_answer_chain(engine, chain.number, 1), CM_OK);
+        assert_eq!(saved.join().unwrap(), CM_OK);
+    });
+    assert_eq!(ending(engine, call), CM_OK);
+    assert_eq!(cm_disconnect(engine, 0), CM_OK);
+    cm_engine_close(engine);
 }
 
 #[tokio::test(flavor = "multi_thread")]

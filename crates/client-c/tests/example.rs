@@ -3,39 +3,22 @@
 
 #[path = "../../client/tests/common/mod.rs"]
 mod common;
+mod compiled;
 
 use std::path::Path;
 use std::process::Command;
 
 use common::start;
+use compiled::compiled;
 use server::Config;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_example_in_c_fetches_a_url() {
-    if Command::new("cc").arg("--version").output().is_err() {
-        return testing::skip("cc, a C compiler, is missing");
-    }
     let server = start(Config::default()).await;
-    let bindings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bindings/c");
-    let example = server.folder.path().join("example");
-    // The library lies beside the tests.
-    let tests = std::env::current_exe().unwrap();
-    let library = tests.parent().unwrap();
-    let rpath = format!("-Wl,-rpath,{}", library.display());
-    let built = Command::new("cc")
-        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic"])
-        .args(["-I", bindings, &format!("{bindings}/example.c"), "-L"])
-        .arg(library)
-        .args(["-lcommute_client", &rpath, "-o"])
-        .arg(&example)
-        .output()
-        .unwrap();
-    let complaints = String::from_utf8_lossy(&built.stderr);
-    assert!(
-        built.status.success() && complaints.is_empty(),
-        "{complaints}"
-    );
-
+    let folder = server.folder.path();
+    let Some(example) = compiled("../../bindings/c/example.c", folder) else {
+        return;
+    };
     let roots = server.folder.path().join("ca.pem");
     let (status, out, err) = run(&example, &server.url("/health"), &roots);
     assert_eq!((status, out.as_str()), (Some(0), "200\nok\n"), "{err}");

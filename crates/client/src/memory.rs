@@ -1,7 +1,11 @@
-//! The memory file on disk: written whole or not at all.
+//! The memory file: when it is read and written. One file is shared by all processes that use its folder; the last
+//! writer wins.
 
-use std::fs;
-use std::io::{self, Read, Write};
+mod disk;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -28,15 +32,22 @@ impl MemoryFile {
         }
     }
 
-    /// Lets the router recall the file. One that cannot be read is put aside.
+    /// Lets the router recall the file, and sets a damaged one aside.
     pub(crate) fn load(&self, router: &mut Router) {
         let path = self.path();
-        let Ok(file) = read(&path) else {
-            return;
+        // One byte more, so that a longer file is not taken for a whole one.
+        let contents = match disk::read(&path, MAX_MEMORY_BYTES + 1) {
+            Ok(contents) => contents,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => {
+                tracing::warn!("{}: {error}; starting afresh", path.display());
+                return;
+            }
         };
-        if let Recalled::Damaged(why) = router.recall(&file, wall_seconds()) {
+        if let Recalled::Damaged(why) = router.recall(&contents.bytes, wall_seconds()) {
             tracing::warn!("{}: {why}; starting afresh", path.display());
-            fs::rename(&path, path.with_extension("bad")).ok();
+            // Another process may have replaced it meanwhile, or it cannot be renamed.
+            disk::set_aside(&path, &contents, &path.with_extension("bad")).ok();
         }
     }
 
@@ -95,27 +106,9 @@ impl MemoryFile {
 }
 
 fn write(path: &Path, file: &[u8]) {
-    if let Err(error) = replace(path, &path.with_extension("new"), file) {
+    if let Err(error) = disk::replace(path, file) {
         tracing::warn!("{}: {error}; what is learnt is not kept", path.display());
     }
-}
-
-/// Writes a new file beside the old one, which it then replaces.
-fn replace(path: &Path, new: &Path, file: &[u8]) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut out = fs::File::create(new)?;
-    out.write_all(file)?;
-    out.sync_all()?;
-    fs::rename(new, path)
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = Vec::new();
-    let limit = MAX_MEMORY_BYTES as u64 + 1;
-    fs::File::open(path)?.take(limit).read_to_end(&mut file)?;
-    Ok(file)
 }
 
 fn wall_seconds() -> WallSeconds {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Query};
-use axum::http::{HeaderMap, Method, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header};
 use axum::routing::{any, get};
-use flate2::Compression;
-use flate2::write::{DeflateEncoder, GzEncoder};
+use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+use flate2::{Compression, GzBuilder};
 use futures_util::StreamExt as _;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::service::TowerToHyperService;
@@ -63,10 +63,14 @@ fn routes() -> Router {
         .route("/echo", any(echo))
         .route("/fields", any(fields))
         .route("/to/{status}", any(redirect))
+        .route("/to-utf8", get(redirect_to_utf8))
+        .route("/sm%C3%B8rrebr%C3%B8d", get(async || "UTF-8"))
         .route("/loop/{times}", any(repeat))
         .route("/set", any(set_cookies))
         .route("/gzip", get(async || compressed("gzip")))
         .route("/deflate", get(async || compressed("deflate")))
+        .route("/coded", any(coded))
+        .route("/host", get(host))
         .route(
             "/status/{status}",
             any(async |Path(status): Path<u16>| StatusCode::from_u16(status).unwrap()),
@@ -152,6 +156,96 @@ fn compressed(encoding: &'static str) -> Response<Body> {
         .unwrap()
 }
 
+#[derive(serde::Deserialize)]
+struct Coded {
+    /// Values of `content-encoding`, with `|` between fields.
+    coding: String,
+    /// What is done to the text, in order, with commas between.
+    #[serde(default)]
+    steps: String,
+    /// How many bytes are missing at the end.
+    #[serde(default)]
+    cut: usize,
+    #[serde(default = "ok")]
+    status: u16,
+}
+
+fn ok() -> u16 {
+    200
+}
+
+/// A text that is coded, and perhaps damaged, as the query says.
+async fn coded(Query(query): Query<Coded>) -> Response<Body> {
+    let mut body = b"compressed ".repeat(1_000);
+    for step in query.steps.split(',').filter(|step| !step.is_empty()) {
+        body = match step {
+            "gzip" => {
+                let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(&body).unwrap();
+                encoder.finish().unwrap()
+            }
+            "gzip-with-all-fields" => {
+                let mut encoder = GzBuilder::new()
+                    .extra(vec![7; 300])
+                    .filename("name")
+                    .comment("comment")
+                    .write(Vec::new(), Compression::default());
+                encoder.write_all(&body).unwrap();
+                encoder.finish().unwrap()
+            }
+            "zlib" => {
+                let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(&body).unwrap();
+                encoder.finish().unwrap()
+            }
+            "raw" => {
+                let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+                encoder.write_all(&body).unwrap();
+                encoder.finish().unwrap()
+            }
+            "twice" => body.repeat(2),
+            "junk" => [&body[..], b"junk"].concat(),
+            "flip" => {
+                let last = body.len() - 1;
+                body[last] ^= 1;
+                body
+            }
+            "empty" => Vec::new(),
+            step => panic!("{step} is no step"),
+        };
+    }
+    body.truncate(body.len().saturating_sub(query.cut));
+    let mut response = Response::builder().status(query.status);
+    for value in query.coding.split('|') {
+        response = response.header(header::CONTENT_ENCODING, value);
+    }
+    let has_content = query.status == ok();
+    response
+        .body(if has_content {
+            body.into()
+        } else {
+            Body::empty()
+        })
+        .unwrap()
+}
+
+/// The authority that the request is for.
+async fn host(uri: Uri, headers: HeaderMap) -> String {
+    let field = headers.get(header::HOST).map(|host| host.to_str().unwrap());
+    let authority = uri.authority().map(|authority| authority.as_str());
+    authority.or(field).unwrap_or_default().to_owned()
+}
+
+/// To a path that is not escaped.
+async fn redirect_to_utf8() -> Response<Body> {
+    let location = HeaderValue::from_bytes("/sm\u{f8}rrebr\u{f8}d".as_bytes()).unwrap();
+    let response = Response::builder().status(302);
+    response
+        .header(header::LOCATION, location)
+        .body(Body::empty())
+        .unwrap()
+}
+
 /// A line now, and one every 10 ms for ever.
 async fn endless() -> Body {
     let lines = futures_util::stream::repeat(()).then(async |()| {
@@ -186,7 +280,8 @@ fn tls() -> (ServerConfig, String) {
     let key = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, 2_048).unwrap();
     let der = PrivatePkcs8KeyDer::from(key.to_pkcs8_der().unwrap().as_bytes().to_vec());
     let key = KeyPair::from_pkcs8_der_and_sign_algo(&der, &PKCS_RSA_SHA256).unwrap();
-    let certificate = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    let certificate =
+        CertificateParams::new(["localhost", "other.localhost"].map(str::to_owned)).unwrap();
     let certificate = certificate.self_signed(&key).unwrap();
     let chain = vec![certificate.der().clone()];
     let provider = Arc::new(rustls::crypto::ring::default_provider());
