@@ -61,7 +61,7 @@ impl Case {
             seed,
             method,
             request: rng.bytes(request),
-            what: "a whole response".to_owned(),
+            what: message.what.to_owned(),
             truth: Truth::Complete,
             refusals: 0,
             status: message.status,
@@ -81,7 +81,7 @@ impl Case {
             6 | 7 => {
                 let (steps, is_alone) = truncated::cut(protocol, &message, rng);
                 (case.truth, case.is_alone) = (Truth::Truncated, is_alone);
-                case.what = "a response that breaks off".to_owned();
+                case.what = format!("{}, cut off", message.what);
                 steps
             }
             _ => {
@@ -123,10 +123,10 @@ impl Case {
             _ => 7,
         };
         let mut steps = vec![Step::Reset(code)];
-        self.what = "refused, then whole".to_owned();
+        self.what.insert_str(0, "refused, then ");
         if rng.chance(30) {
             self.is_alone = true;
-            self.what = "refused by GOAWAY, then whole".to_owned();
+            self.what.insert_str(0, "GOAWAY: ");
             let (refuses, code) = (true, 0);
             steps.insert(0, Step::GoAway { refuses, code });
             if self.protocol == Protocol::H2 {

@@ -105,12 +105,15 @@ impl Player {
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         };
         let fields: Vec<_> = lines.filter_map(field).collect();
-        let length = fields.iter().find(|(name, _)| name == "content-length");
-        let length = length.map_or(Some(0), |(_, value)| value.parse().ok())?;
-        while self.buffer.len() < length {
-            self.read().await?;
-        }
-        let body = self.buffer.drain(..length).collect();
+        let value = |wanted: &str| {
+            let field = fields.iter().find(|(name, _)| name == wanted);
+            field.map(|(_, value)| value.as_str())
+        };
+        let body = match (value("transfer-encoding"), value("content-length")) {
+            (Some(_), _) => self.chunks().await?,
+            (None, Some(length)) => self.take(length.parse().ok()?).await?,
+            (None, None) => Vec::new(),
+        };
         Some(Request {
             connection,
             method,
@@ -118,6 +121,33 @@ impl Player {
             fields,
             body,
         })
+    }
+
+    /// Reads a chunked body without trailers.
+    async fn chunks(&mut self) -> Option<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let end = self.buffer.windows(2).position(|window| window == b"\r\n");
+            let Some(end) = end else {
+                self.read().await?;
+                continue;
+            };
+            let line = self.take(end + 2).await?;
+            let length = std::str::from_utf8(&line).ok()?.trim_end();
+            let length = usize::from_str_radix(length, 16).ok()?;
+            body.extend(self.take(length).await?);
+            self.take(2).await?;
+            if length == 0 {
+                return Some(body);
+            }
+        }
+    }
+
+    async fn take(&mut self, bytes: usize) -> Option<Vec<u8>> {
+        while self.buffer.len() < bytes {
+            self.read().await?;
+        }
+        Some(self.buffer.drain(..bytes).collect())
     }
 
     async fn read(&mut self) -> Option<()> {

@@ -50,6 +50,7 @@ pub(crate) async fn serve(stream: TlsStream<TcpStream>, beneath: Socket, shared:
         hpack: Hpack::default(),
         open: HashMap::new(),
         is_acknowledged: false,
+        ignores_pings: shared.options.ignores_pings,
     };
     // Aborted with this connection.
     let mut scripts = JoinSet::new();
@@ -101,6 +102,7 @@ struct Reader {
     open: HashMap<u32, Request>,
     /// Whether the client has taken the settings.
     is_acknowledged: bool,
+    ignores_pings: bool,
 }
 
 impl Reader {
@@ -120,7 +122,7 @@ impl Reader {
                         .await;
                 }
                 SETTINGS => self.is_acknowledged = true,
-                PING if flags & ACK == 0 => {
+                PING if flags & ACK == 0 && !self.ignores_pings => {
                     let answer = frame(PING, ACK, 0, &payload);
                     player.write(answer, Split::Whole).await;
                 }

@@ -17,6 +17,8 @@ pub(crate) struct Message {
     /// Whether the end of the connection ends the body (HTTP/1.1 only).
     pub(crate) until_close: bool,
     pub(crate) steps: Vec<Step>,
+    /// What is unusual about it.
+    pub(crate) what: &'static str,
 }
 
 impl Message {
@@ -42,6 +44,7 @@ impl Message {
             has_body,
             until_close: coding == Coding::Close,
             steps: Vec::new(),
+            what: "a whole response",
             body,
         };
         let may_have_trailers = match protocol {
@@ -79,7 +82,12 @@ impl Message {
             // RFC 9110 section 8.6: 204 has none; HEAD and 304 say what GET would get.
             Coding::Length | Coding::None if self.status == 204 => {}
             Coding::Length => of.push(length(self.body.len())),
-            Coding::None if !self.has_body && rng.chance(50) => of.push(length(1_234)),
+            Coding::None if !self.has_body && rng.chance(50) => {
+                if self.status == 304 {
+                    self.what = "304 with a length";
+                }
+                of.push(length(1_234));
+            }
             Coding::Chunked => of.extend(fields(&[("transfer-encoding", "chunked")])),
             Coding::Close => of.extend(fields(&[("connection", "close")])),
             Coding::None => {}
@@ -157,7 +165,10 @@ impl Message {
                 _ => 0x20 + rng.below(100) as u64,
             };
             let step = match rng.below(4) {
-                0 if is_behind_head && self.has_body => Step::data([]),
+                0 if is_behind_head && self.has_body => {
+                    self.what = "a whole response with empty DATA frames";
+                    Step::data([])
+                }
                 1 if protocol == Protocol::H2 => frame(6, false, payload),
                 // WINDOW_UPDATE.
                 2 if protocol == Protocol::H2 => frame(8, true, vec![0, 0, 0, 9]),

@@ -34,6 +34,12 @@ pub struct Request {
 pub struct Options {
     /// The most requests at a time on a connection (HTTP/2 and HTTP/3).
     pub max_streams: Option<u32>,
+    /// Whether HTTP/1.1 is offered, too (HTTP/2 only).
+    pub offers_h1: bool,
+    /// Whether PING is left without an answer (HTTP/2 only).
+    pub ignores_pings: bool,
+    /// Whether the client must stay on its path (HTTP/3 only; RFC 9000 section 18.2).
+    pub forbids_migration: bool,
 }
 
 type Choose = dyn Fn(&Request, usize) -> Script + Send + Sync;
@@ -73,10 +79,13 @@ impl Server {
             arrivals: Mutex::default(),
             connections: AtomicUsize::new(0),
         });
-        let tls = credentials.tls(protocol.alpn());
+        let mut tls = credentials.tls(protocol.alpn());
+        if options.offers_h1 {
+            tls.alpn_protocols.push(Protocol::H1.alpn().into());
+        }
         let (port, task) = match protocol {
             Protocol::H3 => serve_quic(tls, Arc::clone(&shared)),
-            _ => serve_tcp(protocol, tls, Arc::clone(&shared)).await,
+            _ => serve_tcp(tls, Arc::clone(&shared)).await,
         };
         Self { port, shared, task }
     }
@@ -129,11 +138,7 @@ impl Shared {
     }
 }
 
-async fn serve_tcp(
-    protocol: Protocol,
-    tls: rustls::ServerConfig,
-    shared: Arc<Shared>,
-) -> (u16, AbortHandle) {
+async fn serve_tcp(tls: rustls::ServerConfig, shared: Arc<Shared>) -> (u16, AbortHandle) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
     let listener = listener.expect("loopback has a free port");
     let port = listener.local_addr().map_or(0, |address| address.port());
@@ -150,10 +155,10 @@ async fn serve_tcp(
                 let (Ok(beneath), Ok(stream)) = (beneath, tls.accept(tcp).await) else {
                     return;
                 };
-                match protocol {
-                    Protocol::H1 => h1::serve(stream, beneath, &shared).await,
-                    _ => h2::serve(stream, beneath, &shared).await,
-                };
+                match stream.get_ref().1.alpn_protocol() {
+                    Some(b"h2") => h2::serve(stream, beneath, &shared).await,
+                    _ => h1::serve(stream, beneath, &shared).await,
+                }
             });
         }
     });
@@ -167,6 +172,7 @@ fn serve_quic(tls: rustls::ServerConfig, shared: Arc<Shared>) -> (u16, AbortHand
     if let Some(streams) = shared.options.max_streams {
         transport.max_concurrent_bidi_streams(streams.into());
     }
+    config.migration(!shared.options.forbids_migration);
     config.transport_config(Arc::new(transport));
     let endpoint = quinn::Endpoint::server(config, (Ipv4Addr::LOCALHOST, 0).into());
     let endpoint = endpoint.expect("loopback has a free port");
