@@ -1,0 +1,78 @@
+//! Connections without room for another request.
+
+use std::time::Duration;
+
+use client::Policy;
+use peers::{Credentials, Options, Protocol, Script, Server, Step};
+
+use crate::{ok, policy, trusting, whole};
+
+/// Asks for a response that is not read, and for others meanwhile.
+async fn others_are_answered(protocol: Protocol, unread: usize, options: Options, bytes: usize) {
+    let credentials = Credentials::new();
+    let server = Server::start(protocol, &credentials, options, move |request, _| {
+        if request.path == "/short" {
+            return ok("short");
+        }
+        // It has no end.
+        Script::new([Step::head(200, &[]), Step::data(vec![b'x'; bytes])])
+    });
+    let server = server.await;
+    let engine = trusting(&credentials)
+        .policy(policy(protocol))
+        .build()
+        .unwrap();
+    let mut open = Vec::new();
+    for _ in 0..unread {
+        open.push(engine.get(&server.url("/long")).send().await.unwrap());
+    }
+    for _ in 0..3 {
+        let (_, body) = whole(engine.get(&server.url("/short"))).await.unwrap();
+        assert_eq!(body, b"short", "{protocol:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_stays_open_does_not_hold_others_up_where_one_is_allowed() {
+    let options = Options {
+        max_streams: Some(1),
+        ..Options::default()
+    };
+    others_are_answered(Protocol::H1, 1, Options::default(), 1).await;
+    others_are_answered(Protocol::H2, 1, options, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn responses_that_nobody_reads_do_not_hold_others_up() {
+    for protocol in [Protocol::H1, Protocol::H2, Protocol::H3] {
+        // As much as a stream's window allows.
+        let unread = if protocol == Protocol::H1 { 3 } else { 40 };
+        others_are_answered(protocol, unread, Options::default(), 2 << 20).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_answers_no_ping_while_it_works_is_asked_once() {
+    let credentials = Credentials::new();
+    let options = Options {
+        ignores_pings: true,
+        ..Options::default()
+    };
+    let server = Server::start(Protocol::H2, &credentials, options, |_, _| {
+        let mut script = ok("done");
+        script.steps.insert(0, Step::Pause(Duration::from_secs(8)));
+        script
+    });
+    let server = server.await;
+    let engine = trusting(&credentials).policy(Policy::H2).build().unwrap();
+    let post = engine
+        .request(http::Method::POST, &server.url("/post"))
+        .body("x");
+    let get = engine.get(&server.url("/get"));
+    let (post, get) = tokio::join!(whole(post), whole(get));
+    assert_eq!(post.unwrap().1, b"done");
+    assert_eq!(get.unwrap().1, b"done");
+    for path in ["/post", "/get"] {
+        assert_eq!(server.requests(path).len(), 1, "{path}");
+    }
+}
