@@ -72,7 +72,6 @@ final class CommuteCallFactory implements Call.Factory {
                     .hostnameVerifier(EngineTrustManager.ANY_NAME)
                     .certificatePinner(CertificatePinner.DEFAULT)
                     .retryOnConnectionFailure(false)
-                    .connectionPool(EnginePool.POOL)
                     .build();
             flavourOf = engine;
         }
@@ -88,7 +87,7 @@ final class CommuteCallFactory implements Call.Factory {
     private final class EngineCall implements InvocationHandler {
         private final Request request;
         private final Engine engine;
-        private final Attempt attempt = Attempt.byEngine();
+        private final Attempt attempt = Attempt.byEngine(plain.retryOnConnectionFailure(), plain.connectionPool());
         private Call current;
         private boolean isPlain;
 
@@ -132,7 +131,7 @@ final class CommuteCallFactory implements Call.Factory {
             } catch (EngineUnavailableException unavailable) {
                 Call again = again(unavailable);
                 if (again == null) {
-                    throw unavailable;
+                    throw unavailable.forApp();
                 }
                 return worked(unavailable, again.execute());
             }
@@ -152,7 +151,9 @@ final class CommuteCallFactory implements Call.Factory {
                         again = again((EngineUnavailableException) failure);
                     }
                     if (again == null) {
-                        callback.onFailure(proxy, failure);
+                        boolean own = failure instanceof EngineUnavailableException;
+                        callback.onFailure(
+                                proxy, own ? ((EngineUnavailableException) failure).forApp() : failure);
                         return;
                     }
                     again.enqueue(new Callback() {
@@ -181,7 +182,8 @@ final class CommuteCallFactory implements Call.Factory {
 
         /** Returns the plain call that follows; null if none may. */
         private synchronized Call again(EngineUnavailableException unavailable) {
-            if (isPlain || current.isCanceled() || !attempt.mayBeRepeated(request)) {
+            LenientOrigins.learn(unavailable);
+            if (isPlain || current.isCanceled() || !attempt.mayBeRepeated(request, unavailable)) {
                 return null;
             }
             isPlain = true;
