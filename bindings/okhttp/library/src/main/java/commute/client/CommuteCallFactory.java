@@ -128,10 +128,11 @@ final class CommuteCallFactory implements Call.Factory {
         private Response execute() throws IOException {
             try {
                 return current().execute();
-            } catch (EngineUnavailableException unavailable) {
-                Call again = again(unavailable);
+            } catch (IOException failure) {
+                EngineUnavailableException unavailable = EngineUnavailableException.of(failure);
+                Call again = unavailable == null ? null : again(unavailable);
                 if (again == null) {
-                    throw unavailable.forApp();
+                    throw failure;
                 }
                 return worked(unavailable, again.execute());
             }
@@ -146,20 +147,16 @@ final class CommuteCallFactory implements Call.Factory {
 
                 @Override
                 public void onFailure(Call call, IOException failure) {
-                    Call again = null;
-                    if (failure instanceof EngineUnavailableException) {
-                        again = again((EngineUnavailableException) failure);
-                    }
+                    EngineUnavailableException unavailable = EngineUnavailableException.of(failure);
+                    Call again = unavailable == null ? null : again(unavailable);
                     if (again == null) {
-                        boolean own = failure instanceof EngineUnavailableException;
-                        callback.onFailure(
-                                proxy, own ? ((EngineUnavailableException) failure).forApp() : failure);
+                        callback.onFailure(proxy, failure);
                         return;
                     }
                     again.enqueue(new Callback() {
                         @Override
                         public void onResponse(Call call, Response response) throws IOException {
-                            callback.onResponse(proxy, worked((EngineUnavailableException) failure, response));
+                            callback.onResponse(proxy, worked(unavailable, response));
                         }
 
                         @Override

@@ -24,10 +24,14 @@ final class CommuteInterceptor implements Interceptor {
         Attempt attempt = Attempt.byEngine(chain.getRetryOnConnectionFailure(), chain.getConnectionPool());
         try {
             return through(chain, route.engine).proceed(attempt.tag(request));
-        } catch (EngineUnavailableException unavailable) {
+        } catch (IOException failure) {
+            EngineUnavailableException unavailable = EngineUnavailableException.of(failure);
+            if (unavailable == null) {
+                throw failure;
+            }
             LenientOrigins.learn(unavailable);
             if (chain.call().isCanceled() || !attempt.mayBeRepeated(request, unavailable)) {
-                throw unavailable.forApp();
+                throw failure;
             }
             Response response =
                     chain.proceed(Attempt.plainly(unavailable.reason, unavailable.getMessage()).tag(request));

@@ -93,7 +93,10 @@ final class EngineSslSocket extends ClientSslSocket {
                     return 0;
                 }
                 int count = Native.read(handle, into, offset, length, readLimitMs);
-                if (count < Native.END_OF_STREAM) {
+                if (count == Native.END_OF_STREAM) {
+                    throw new ProtocolException("unexpected end of stream: " + Native.whyEnded(handle));
+                }
+                if (count < 0) {
                     throw failure(count);
                 }
                 return count;
@@ -128,8 +131,9 @@ final class EngineSslSocket extends ClientSslSocket {
             case Native.NOT_SENT:
                 return new EngineUnavailableException(PlainReason.NOT_SENT, Native.whyEnded(handle));
             case Native.MALFORMED_HEAD:
-                return new EngineUnavailableException(
-                        PlainReason.MALFORMED_HEAD, Native.whyEnded(handle), LenientOrigins.name(host, port));
+                String origin = LenientOrigins.name(host, port);
+                return new EngineUnavailableException(PlainReason.MALFORMED_HEAD, Native.whyEnded(handle), origin)
+                        .asProtocolException();
             case Native.REFUSED:
                 return new SocketException("the server does not take the rest of the request's body");
             case Native.CERTIFICATE:

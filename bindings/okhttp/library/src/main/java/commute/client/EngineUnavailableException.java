@@ -29,11 +29,14 @@ final class EngineUnavailableException extends IOException {
         return reason == PlainReason.UPGRADE || reason == PlainReason.CONNECTION_FIELD;
     }
 
-    /** Returns what the app gets if the request is not made plainly. */
-    IOException forApp() {
-        if (reason != PlainReason.MALFORMED_HEAD) {
-            return this;
-        }
+    /** Returns the failure of the engine that this is, or that is behind it; null if there is none. */
+    static EngineUnavailableException of(IOException failure) {
+        Throwable own = failure instanceof EngineUnavailableException ? failure : failure.getCause();
+        return own instanceof EngineUnavailableException ? (EngineUnavailableException) own : null;
+    }
+
+    /** Returns what listeners and the app see of a malformed response, as with plain OkHttp. */
+    ProtocolException asProtocolException() {
         ProtocolException failure = new ProtocolException(getMessage());
         failure.initCause(this);
         return failure;
