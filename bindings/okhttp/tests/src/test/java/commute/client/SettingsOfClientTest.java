@@ -9,7 +9,13 @@ import java.net.Socket;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.StreamHandler;
 import javax.net.ssl.ExtendedSSLSession;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSocket;
@@ -148,7 +154,10 @@ final class SettingsOfClientTest {
             Differential.same(wire, world -> {
                 world.start(0, Certificates.OF_A_STRANGER).enqueue(Mock.ok("fine"));
                 HandshakeCertificates trust =
-                        new HandshakeCertificates.Builder().addInsecureHost(host).build();
+                        new HandshakeCertificates.Builder()
+                                .addTrustedCertificate(Certificates.ROOT.certificate())
+                                .addInsecureHost(host)
+                                .build();
                 world.outcome(world.client(Doors.trusting(trust)), world.request("/").build());
             });
         }
@@ -213,19 +222,71 @@ final class SettingsOfClientTest {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(World.Wire.class)
-    void lengthsThatConflictAreAnError(World.Wire wire) throws Exception {
-        try (World world = new World(World.Way.ENGINE, wire)) {
-            MockResponse two = Mock.ok("hello").addHeader("Content-Length", "3");
-            world.start().enqueue(two, two, two, two);
+    @Test
+    void lengthsThatConflictAreAnError() throws Exception {
+        Differential.differ(Difference.CONFLICTING_LENGTHS, World.Wire.H1, world -> {
+            for (int i = 0; i < 4; i++) {
+                MockResponse two = Mock.response(200).setBody("hello");
+                two.setHeaders(Headers.of("Content-Length", "53", "Content-Length", "5"));
+                world.enqueue(two);
+            }
+            world.start();
             Call.Factory client = world.client();
-            assertThrows(IOException.class, () -> client.newCall(world.request("/").build()).execute());
-            // Also where requests go plainly since.
-            assertThrows(IOException.class, () -> client.newCall(world.request("/").build()).execute());
-        } finally {
+            for (int i = 0; i < 2; i++) {
+                try (Response response = client.newCall(world.request("/").build()).execute()) {
+                    world.say(response.body().string());
+                } catch (IOException refused) {
+                    world.say("refused");
+                }
+            }
             LenientOrigins.clear();
-        }
+        }, "hello, hello", "refused, refused");
+    }
+
+    @Test
+    void aSwitchThatNobodyAskedForIsRefused() throws Exception {
+        Differential.differ(Difference.UNASKED_101, World.Wire.H1, world -> {
+            MockResponse unasked = new MockResponse().setStatus("HTTP/1.1 101 Switching Protocols");
+            unasked.setHeaders(Headers.of());
+            world.start().enqueue(unasked, unasked);
+            try (Response response = world.client().newCall(world.request("/").post(TEXT).build()).execute()) {
+                world.say(String.valueOf(response.code()));
+            } catch (java.net.ProtocolException refused) {
+                world.say("refused");
+            }
+            LenientOrigins.clear();
+        }, "101", "refused");
+    }
+
+    /** OkHttp's log of frames has those of the server, too. */
+    @Test
+    void pingsAreNotSentByTheClientsInterval() throws Exception {
+        Differential.differ(Difference.NO_PINGS, World.Wire.H2, world -> {
+            world.start().enqueue(Mock.ok("late").setHeadersDelay(1, TimeUnit.SECONDS));
+            Logger frames = Logger.getLogger("okhttp3.internal.http2.Http2");
+            AtomicInteger pings = new AtomicInteger();
+            Handler counting = new StreamHandler() {
+                @Override
+                public synchronized void publish(LogRecord entry) {
+                    if (entry.getMessage().contains("PING")) {
+                        pings.incrementAndGet();
+                    }
+                }
+            };
+            Level before = frames.getLevel();
+            frames.setLevel(Level.FINE);
+            frames.setUseParentHandlers(false);
+            counting.setLevel(Level.FINE);
+            frames.addHandler(counting);
+            try {
+                Call.Factory client = world.client(world.builder().pingInterval(100, TimeUnit.MILLISECONDS));
+                world.outcome(client, world.request("/").build());
+            } finally {
+                frames.removeHandler(counting);
+                frames.setLevel(before);
+            }
+            world.say(pings.get() >= 4 ? "pings" : "none");
+        }, "200 late after 1, pings", "200 late after 1, none");
     }
 
     /** Accepts all, and notes what it was asked with. */
