@@ -1,6 +1,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#[path = "../../../client/tests/common/by_hand.rs"]
+mod by_hand;
 mod by_streams;
+mod by_text;
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -1,9 +1,5 @@
 //! Servers that hold back what HTTP/2 lets them.
 
-#[allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
-#[path = "../../../../client/tests/common/by_hand.rs"]
-mod by_hand;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
