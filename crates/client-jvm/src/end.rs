@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Broken = -14,
     /// The server broke the protocol.
     Protocol = -16,
+    /// The head of a response over HTTP/1.1 is malformed for the engine. The server may have acted.
+    MalformedHead = -17,
     /// The engine has ended, or has let go of the request. What that means depends on whether the
     /// request had been sent.
     #[default]
@@ -41,8 +43,12 @@ impl End {
     }
 
     /// Decides what an end means for a request, which may be the first one or one that follows others.
-    pub(crate) fn known(self, was_sent: bool) -> Self {
+    pub(crate) fn known(self, was_sent: bool, resends: bool) -> Self {
         match (self.kind, was_sent) {
+            // The app's own client would send it again, which the app does not want.
+            (Kind::NotSent | Kind::Unavailable | Kind::MalformedHead, true) if !resends => {
+                Self::new(Kind::Broken, self.why)
+            }
             // It was the response before that was cut off.
             (Kind::EndOfStream, false) => Self::new(Kind::Unavailable, self.why),
             (Kind::Lost, true) => {
@@ -128,13 +134,23 @@ mod tests {
     #[test]
     fn a_request_that_was_sent_is_not_free_to_be_repeated_when_the_engine_is_lost() {
         for lost in [End::from(Error::Ended), End::default()] {
-            assert_eq!(lost.clone().known(true).kind, Kind::Broken);
-            assert_eq!(lost.known(false).kind, Kind::Unavailable);
+            assert_eq!(lost.clone().known(true, true).kind, Kind::Broken);
+            assert_eq!(lost.known(false, true).kind, Kind::Unavailable);
         }
         let cut_off = End::cut_off("");
-        assert_eq!(cut_off.clone().known(false).kind, Kind::Unavailable);
-        assert_eq!(cut_off.clone().known(true), cut_off);
+        assert_eq!(cut_off.clone().known(false, true).kind, Kind::Unavailable);
+        assert_eq!(cut_off.clone().known(true, true), cut_off);
         let refused = End::new(Kind::Certificate, "");
-        assert_eq!(refused.clone().known(true), refused);
+        assert_eq!(refused.clone().known(true, true), refused);
+    }
+
+    #[test]
+    fn an_app_that_wants_no_second_request_gets_the_failure_of_the_first() {
+        for kind in [Kind::NotSent, Kind::Unavailable, Kind::MalformedHead] {
+            let end = End::new(kind, "refused");
+            assert_eq!(end.clone().known(true, false).kind, Kind::Broken);
+            assert_eq!(end.clone().known(true, true).kind, kind);
+            assert_eq!(end.known(false, false).kind, kind);
+        }
     }
 }

@@ -26,6 +26,11 @@ impl<T> Handles<T> {
         things.get(&handle).cloned()
     }
 
+    pub(crate) fn any(&self, is_it: impl Fn(&T) -> bool) -> bool {
+        let things = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        things.values().any(|thing| is_it(thing))
+    }
+
     pub(crate) fn remove(&self, handle: i64) -> Option<Arc<T>> {
         let mut things = self.0.write().unwrap_or_else(PoisonError::into_inner);
         things.remove(&handle)

@@ -1,6 +1,6 @@
 //! The native methods of `commute.client.Native`.
 
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
 use std::time::Duration;
 
 use client::{Arms, Engine, Identity, Network, NetworkId, NetworkKind, Protocol, Switches, Trust};
@@ -9,7 +9,7 @@ use jni::objects::{JByteArray, JClass, JLongArray, JObject, JObjectArray, JStrin
 use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned};
 
-use crate::door::{self, Door, Facts, News};
+use crate::door::{self, CallOptions, Door, Facts, News};
 use crate::end::End;
 use crate::handles::Handles;
 use crate::memories::Memories;
@@ -19,6 +19,7 @@ use crate::trust::JavaTrust;
 /// What reads and writes return besides the kinds of ends.
 const TIMED_OUT: jint = -2;
 const CLOSED: jint = -3;
+const REFUSED: jint = -4;
 /// Bytes that cross between the JVM and here at once.
 const COPY: usize = 8 << 10;
 
@@ -28,6 +29,7 @@ static SOCKETS: Handles<Socket> = Handles::new();
 static MEMORIES: Memories<JavaTrust> = Memories::new();
 
 struct Socket {
+    engine: Weak<Engine>,
     pipe: AppEnd<End>,
     news: Arc<Mutex<News>>,
     /// Why the engine ended it, for the message of an exception.
@@ -229,8 +231,12 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
         };
         let host = host.try_to_string(env)?;
         let port = u16::try_from(port).map_err(|_| Failure(format!("{port} is not a port")))?;
-        let news = Arc::new(Mutex::new(News {
+        let options = CallOptions {
             connect_limit: milliseconds(connect_limit_ms),
+            ..CallOptions::default()
+        };
+        let news = Arc::new(Mutex::new(News {
+            options,
             ..News::default()
         }));
         let (app, theirs) = pipe::pipe();
@@ -240,23 +246,33 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
             news: Arc::clone(&news),
         };
         engine.spawn(door::serve(door, theirs));
-        let why = Mutex::default();
-        let pipe = app;
-        Ok(SOCKETS.add(Socket { pipe, news, why }))
+        Ok(SOCKETS.add(Socket {
+            engine: Arc::downgrade(&engine),
+            pipe: app,
+            news,
+            why: Mutex::default(),
+        }))
     })
 }
 
-/// Limits how long the next request may wait for a connection.
+/// Sets how the next request is sent: how long it may wait for a connection, whether it may be sent again, and in which
+/// of the app's pools the socket is.
 #[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_setConnectLimit<'a>(
+pub(crate) extern "system" fn Java_commute_client_Native_setOptions<'a>(
     mut env: EnvUnowned<'a>,
     _: JClass<'a>,
     socket: jlong,
-    limit_ms: jint,
+    connect_limit_ms: jint,
+    resends: jboolean,
+    pool: jint,
 ) {
     run(&mut env, |_| {
         if let Some(socket) = SOCKETS.get(socket) {
-            lock(&socket.news).connect_limit = milliseconds(limit_ms);
+            lock(&socket.news).options = CallOptions {
+                connect_limit: milliseconds(connect_limit_ms),
+                resends,
+                pool,
+            };
         }
         Ok(())
     });
@@ -334,7 +350,8 @@ pub(crate) extern "system" fn Java_commute_client_Native_write<'a>(
     })
 }
 
-/// Closes a socket, which cancels its request.
+/// Closes a socket, which cancels its request. The engine closes its idle connections when the app closes the last idle
+/// socket of a pool, as `ConnectionPool.evictAll` does.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_close<'a>(
     mut env: EnvUnowned<'a>,
@@ -344,6 +361,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_close<'a>(
     run(&mut env, |_| {
         if let Some(socket) = SOCKETS.remove(socket) {
             socket.pipe.close();
+            socket.close_last_idle();
         }
         Ok(())
     });
@@ -426,13 +444,39 @@ impl Socket {
         match stopped {
             Stopped::TimedOut => TIMED_OUT,
             Stopped::Closed => CLOSED,
+            Stopped::Refused => REFUSED,
             Stopped::Ended(end) => {
-                let was_sent = lock(&self.news).progress.report().is_some();
-                let End { kind, why } = end.known(was_sent);
+                let (was_sent, resends) = {
+                    let news = lock(&self.news);
+                    (news.progress.report().is_some(), news.options.resends)
+                };
+                let End { kind, why } = end.known(was_sent, resends);
                 *lock(&self.why) = why;
                 kind as jint
             }
         }
+    }
+}
+
+impl Socket {
+    /// Closes the engine's idle connections if this socket was idle, and no other one of its engine and pool is.
+    fn close_last_idle(&self) {
+        let Some(pool) = self.idle_in() else {
+            return;
+        };
+        let same = |other: &Self| Weak::ptr_eq(&self.engine, &other.engine);
+        if SOCKETS.any(|other| same(other) && other.idle_in() == Some(pool)) {
+            return;
+        }
+        if let Some(engine) = self.engine.upgrade() {
+            engine.close_idle();
+        }
+    }
+
+    /// Returns the pool where the socket is idle.
+    fn idle_in(&self) -> Option<jint> {
+        let news = lock(&self.news);
+        news.idle.then_some(news.options.pool)
     }
 }
 

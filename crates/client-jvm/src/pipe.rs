@@ -29,6 +29,8 @@ pub(crate) enum Stopped<E> {
     Closed,
     /// The engine has ended the pipe.
     Ended(E),
+    /// The engine reads no more of this request; its response can be read.
+    Refused,
 }
 
 /// The app has closed its end.
@@ -49,6 +51,8 @@ struct State<E> {
     /// The engine has a connection for the first request.
     connected: bool,
     closed: bool,
+    /// What the app writes is not taken.
+    refused: bool,
     ended: Option<E>,
     /// The engine's task waits for bytes, or room.
     task: Option<Waker>,
@@ -63,6 +67,7 @@ pub(crate) fn pipe<E: Clone + Default>() -> (AppEnd<E>, EngineEnd<E>) {
         to_app: BytesMut::new(),
         connected: false,
         closed: false,
+        refused: false,
         ended: None,
         task: None,
         waiting: 0,
@@ -120,12 +125,16 @@ impl<E: Clone> AppEnd<E> {
         }
     }
 
-    /// Waits for room and writes all bytes.
+    /// Waits for room and writes all bytes, unless the engine takes no more.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Stopped<E>> {
         let mut state = self.0.lock();
         loop {
             if state.closed {
                 return Err(Stopped::Closed);
+            }
+            // The pipe may have ended since, after the response.
+            if state.refused {
+                return Err(Stopped::Refused);
             }
             if let Some(end) = &state.ended {
                 return Err(Stopped::Ended(end.clone()));
@@ -195,6 +204,21 @@ impl<E: Default> EngineEnd<E> {
             Some(true)
         })
         .await
+    }
+
+    /// Lets the app write no more, and appends what it has written.
+    pub(crate) fn refuse(&self, into: &mut BytesMut) {
+        let mut state = self.0.lock();
+        state.refused = true;
+        into.extend_from_slice(&state.to_engine);
+        state.to_engine.clear();
+        drop(state);
+        self.0.changed.notify_all();
+    }
+
+    /// Lets the app write again.
+    pub(crate) fn accept(&self) {
+        self.0.lock().refused = false;
     }
 
     /// Waits until the app closes its end.

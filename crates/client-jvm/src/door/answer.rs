@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use client::{Engine, Error, Progress, Protocol, Response};
-use http::Method;
-use http::header::TRANSFER_ENCODING;
+use http::header::{CONNECTION, TRANSFER_ENCODING};
+use http::{HeaderMap, Method};
 
 use super::{Connection, Stop};
 use crate::end::{End, Kind};
-use crate::http1::{self, Framing};
+use crate::http1::{self, Framing, InvalidLength, Shape};
 
 /// Bytes of a response's head and body that are written at once.
 const PIECE: usize = 16 << 10;
-/// How long the end of a complete response is waited for.
+/// How long the end of a response is waited for whose body is complete by its length.
+const SETTLE_LIMIT: Duration = Duration::from_millis(100);
+/// How long it is waited for after the app has the body.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// What is about to be written.
@@ -24,6 +26,8 @@ struct Out {
     engine: Option<Arc<Engine>>,
     /// Whether these bytes are its last.
     complete: bool,
+    /// Whether the app may send another request on this socket.
+    reusable: bool,
 }
 
 impl Connection<'_> {
@@ -34,67 +38,67 @@ impl Connection<'_> {
         method: &Method,
         mut response: Response,
     ) -> Result<(), Stop> {
-        let Some(framing) = Framing::of(method, response.status(), response.headers()) else {
-            let why = "the server's content length is malformed";
-            return Err(Stop::With(End::new(Kind::Protocol, why)));
-        };
         let report = response.report().clone();
         let over_h1 = report.protocol == Protocol::H1;
-        let chunked_by_server = over_h1 && response.headers().contains_key(TRANSFER_ENCODING);
-        let chunked_here = framing == Framing::Chunked && !chunked_by_server;
+        let (status, headers) = (response.status(), response.headers());
+        let shape = Shape::of(method, status, over_h1, headers)?;
+        let chunked_by_server = over_h1 && headers.contains_key(TRANSFER_ENCODING);
+        let chunked_here = shape.framing == Framing::Chunked && !chunked_by_server;
         self.news().answered(report, chunked_here);
-        let mut left = match framing {
-            Framing::Length(length) => length,
-            Framing::None => 0,
-            Framing::Chunked => u64::MAX,
-        };
         let mut out = Out {
             bytes: BytesMut::with_capacity(PIECE),
             engine: Some(engine),
-            complete: left == 0,
+            complete: false,
+            reusable: !closes(headers),
         };
-        let (status, headers) = (response.status(), response.headers());
-        http1::response_head(&mut out.bytes, status, over_h1, headers, framing);
-        // What has a length is complete with its last byte; its server may end the stream much later.
-        while left > 0 {
-            let Some(data) = self.next(&mut response, &mut out).await? else {
-                break;
-            };
-            left = left
-                .checked_sub(data.len() as u64)
-                .ok_or_else(|| Stop::With(End::cut_off("the body is longer than its length")))?;
-            match framing {
-                Framing::Chunked => http1::chunk(&mut out.bytes, &data),
-                _ => out.bytes.extend_from_slice(&data),
-            }
-            out.complete = left == 0;
-            if out.bytes.len() >= PIECE {
-                self.flush(&mut out).await?;
-            }
+        http1::response_head(&mut out.bytes, status, over_h1, headers, shape);
+        self.body(&mut response, shape, &mut out).await?;
+        out.complete = true;
+        if shape.framing == Framing::Chunked {
+            http1::last_chunk(&mut out.bytes, response.trailers());
+            return self.flush(&mut out).await;
         }
-        match framing {
-            Framing::Chunked => {
-                http1::last_chunk(&mut out.bytes, response.trailers());
-                out.complete = true;
-            }
-            _ if left > 0 => {
-                self.flush(&mut out).await?;
-                return Err(Stop::With(End::cut_off(
-                    "the body is shorter than its length",
-                )));
-            }
-            _ => {}
-        }
+        // The app may ask for its connections to be closed as soon as it has the body.
         let mut end = Box::pin(end_of(response));
-        let ended = tokio::select! {
-            biased;
-            () = &mut end => true,
-            () = std::future::ready(()) => false,
-        };
+        let ended = tokio::time::timeout(SETTLE_LIMIT, &mut end).await.is_ok();
         self.flush(&mut out).await?;
         if !ended {
             // The engine's runtime drops it when the engine ends.
             tokio::spawn(end);
+        }
+        Ok(())
+    }
+
+    /// Passes the body on. What has a length over HTTP/1.1 is complete with its last byte; over HTTP/2 and HTTP/3
+    /// trailers may follow, and only the end of the stream ends the body.
+    async fn body(&self, response: &mut Response, shape: Shape, out: &mut Out) -> Result<(), Stop> {
+        let mut received = 0;
+        let is_complete = |received| match shape.framing {
+            Framing::None => true,
+            Framing::Length(length) => received == length,
+            Framing::Chunked => false,
+        };
+        while !is_complete(received) {
+            let Some(data) = self.next(response, out).await? else {
+                break;
+            };
+            received += data.len() as u64;
+            if shape.body_bytes.is_some_and(|bytes| received > bytes) {
+                let why = "the body is longer than its length";
+                return Err(Stop::With(End::cut_off(why)));
+            }
+            match shape.framing {
+                Framing::Chunked => http1::chunk(&mut out.bytes, &data),
+                _ => out.bytes.extend_from_slice(&data),
+            }
+            if out.bytes.len() >= PIECE && !is_complete(received) {
+                self.flush(out).await?;
+            }
+        }
+        if shape.body_bytes.is_some_and(|bytes| received < bytes) {
+            self.flush(out).await?;
+            let why = "the body is shorter than its length";
+            return Err(Stop::With(End::cut_off(why)));
         }
         Ok(())
     }
@@ -125,12 +129,30 @@ impl Connection<'_> {
         }
         let let_go = || {
             if out.complete && out.engine.take().is_some() {
-                self.news().progress = Progress::default();
+                let mut news = self.news();
+                news.progress = Progress::default();
+                news.idle = out.reusable;
             }
         };
         self.pipe.write_after(&out.bytes, let_go).await?;
         out.bytes.clear();
         Ok(())
+    }
+}
+
+/// Whether the server closes its connection after this response, and OkHttp its socket.
+fn closes(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(CONNECTION).iter();
+    let mut options = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    options.any(|option| option.trim().eq_ignore_ascii_case("close"))
+}
+
+impl From<InvalidLength> for Stop {
+    fn from(_: InvalidLength) -> Self {
+        let why = "the server's content lengths conflict, or one is not a number";
+        Self::With(End::new(Kind::Protocol, why))
     }
 }
 

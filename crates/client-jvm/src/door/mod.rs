@@ -1,22 +1,20 @@
 //! The engine's side of a socket: requests in, responses out, one after another.
 
 mod answer;
+mod body;
+mod fields;
 
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
-use client::{BodyWriter, Engine, Error, Progress, Report, Request, Response};
-use http::header::{CONNECTION, EXPECT, HOST, TE, TRANSFER_ENCODING, UPGRADE};
-use http::{HeaderMap, HeaderName};
+use bytes::BytesMut;
+use client::{Engine, Error, Fault, Progress, Protocol, Report, Request, Response};
+use http::header::HOST;
 
 use crate::end::{End, Kind};
-use crate::http1::{self, Body, Head, Malformed};
+use crate::http1::{self, Head, Malformed};
 use crate::pipe::{Closed, EngineEnd};
-
-/// Bodies up to this length are held, so that the engine can send them again.
-const HELD_BODY: u64 = 64 << 10;
+use fields::{concerns_connection, is_end_to_end, names_origin};
 
 /// Where a socket leads.
 pub(crate) struct Door {
@@ -27,11 +25,24 @@ pub(crate) struct Door {
     pub(crate) news: Arc<Mutex<News>>,
 }
 
+/// How a call wants its requests sent. OkHttp's pool passes sockets from call to call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallOptions {
+    /// How long a request may wait for a connection.
+    pub(crate) connect_limit: Option<Duration>,
+    /// Whether the engine may send a request again.
+    pub(crate) resends: bool,
+    /// Number of the app's connection pool.
+    pub(crate) pool: i32,
+}
+
 /// What both ends know of a socket's requests.
 #[derive(Debug, Default)]
 pub(crate) struct News {
-    /// How long the next request may wait for a connection. OkHttp's pool passes sockets from call to call.
-    pub(crate) connect_limit: Option<Duration>,
+    /// How the next request is sent.
+    pub(crate) options: CallOptions,
+    /// Whether the last response is complete, no request has followed, and the socket may carry one.
+    pub(crate) idle: bool,
     /// How the last response came; none while the next one is awaited.
     pub(crate) facts: Option<Facts>,
     /// How the request under way fares.
@@ -42,9 +53,19 @@ pub(crate) struct News {
     pub(crate) opened: Option<Report>,
 }
 
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self {
+            connect_limit: None,
+            resends: true,
+            pool: 0,
+        }
+    }
+}
+
 impl News {
     fn begin(&mut self, progress: &Progress) {
-        (self.facts, self.progress) = (None, progress.clone());
+        (self.facts, self.progress, self.idle) = (None, progress.clone(), false);
     }
 
     fn answered(&mut self, report: Report, chunked_here: bool) {
@@ -120,7 +141,7 @@ impl Connection<'_> {
     async fn connect(&mut self) -> Result<(), Stop> {
         let engine = self.engine()?;
         let opened = engine.connect(&self.door.origin);
-        let limit = self.news().connect_limit;
+        let limit = self.news().options.connect_limit;
         let connected = tokio::select! {
             connected = opened => connected?,
             () = within(limit) => return Err(Stop::connect_timed_out()),
@@ -151,23 +172,16 @@ impl Connection<'_> {
         if head.expects_continue {
             self.pipe.write(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
         }
-        let response = match head.body.length() {
-            Some(length) if length <= HELD_BODY => {
-                let body = self.held(head.body).await?;
-                let sent = self.sent(request.body(body));
-                tokio::select! {
-                    response = sent => response?,
-                    () = self.pipe.closed() => return Err(Stop::Closed),
-                }
-            }
-            length => {
-                let (request, writer) = request.streamed(length);
-                self.streamed(head.body, request, writer).await?
-            }
-        };
-        self.answer(engine, &method, response).await?;
+        let sent = self.send(head.body, request).await?;
+        self.answer(engine, &method, sent.response).await?;
         self.news().progress = Progress::default();
-        Ok(())
+        match sent.body_is_whole {
+            true => Ok(()),
+            // What is left of the body would be read as a request.
+            false => Err(Stop::With(End::cut_off(
+                "the request was not written whole",
+            ))),
+        }
     }
 
     fn engine(&self) -> Result<Arc<Engine>, Stop> {
@@ -175,72 +189,65 @@ impl Connection<'_> {
     }
 
     fn news(&self) -> MutexGuard<'_, News> {
-        self.door
-            .news
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.door.news)
     }
 
     fn request(&self, engine: &Engine, head: &Head, progress: &Progress) -> Result<Request, Stop> {
         if !head.target.starts_with('/') {
             return Err(Malformed("the target is not a path").into());
         }
+        if concerns_connection(&head.headers) {
+            return Err(Malformed("the request asks to close or upgrade its connection").into());
+        }
         let url = format!("{}{}", self.door.origin, head.target);
         let request = engine.request(head.method.clone(), &url);
         let mut request = request.progress(progress);
-        if let Some(limit) = self.news().connect_limit {
+        let options = self.news().options;
+        if let Some(limit) = options.connect_limit {
             request = request.connect_limit(limit);
         }
+        if !options.resends {
+            // Nor is the rest of a body asked for that breaks off.
+            request = request.resends(false).idempotent(false);
+        }
         for (name, value) in &head.headers {
-            if is_end_to_end(name, &head.headers) {
+            let differs = name == HOST && !names_origin(value, &self.door.origin);
+            if differs || is_end_to_end(name, &head.headers) {
                 request = request.header(name, value);
             }
         }
         Ok(request)
     }
 
-    /// Reads a whole body.
-    async fn held(&mut self, mut body: Body) -> Result<Bytes, Stop> {
-        let mut held = BytesMut::new();
-        while !body.is_at_end() {
-            match body.take(&mut self.unread)? {
-                Some(data) if held.is_empty() && body.is_at_end() => return Ok(data),
-                Some(data) => held.extend_from_slice(&data),
-                None => self.pipe.read(&mut self.unread).await?,
-            }
-        }
-        Ok(held.freeze())
-    }
-
-    /// Sends a request and its body at the same time. If the response comes early, the rest of the
-    /// body is read nevertheless: OkHttp reads no response before it has written the request.
-    async fn streamed(
-        &mut self,
-        body: Body,
-        request: Request,
-        writer: BodyWriter,
-    ) -> Result<Response, Stop> {
-        let mut sent = pin!(self.sent(request));
-        let mut upload = pin!(upload(body, &mut self.unread, self.pipe, writer));
-        let mut response = None;
-        let mut uploaded = false;
-        loop {
-            tokio::select! {
-                answer = &mut sent, if response.is_none() => response = Some(answer?),
-                done = &mut upload, if !uploaded => { done?; uploaded = true; }
-                () = self.pipe.closed() => return Err(Stop::Closed),
-            }
-            if uploaded && let Some(response) = response.take() {
-                return Ok(response);
-            }
-        }
-    }
-
     /// Sends the request, and notes when.
-    fn sent(&self, request: Request) -> impl Future<Output = Result<Response, Error>> + use<> {
-        self.news().asked = Some(Instant::now());
-        request.send()
+    fn sent(&self, request: Request) -> impl Future<Output = Result<Response, Stop>> + use<> {
+        let news = Arc::clone(&self.door.news);
+        lock(&news).asked = Some(Instant::now());
+        async move {
+            let response = request.send().await;
+            response.map_err(|error| stop_of(error, &lock(&news)))
+        }
     }
+}
+
+/// Tells why a request has no response. What is malformed over HTTP/1.1 may be something that OkHttp reads.
+fn stop_of(error: Error, news: &News) -> Stop {
+    let malformed = matches!(
+        error,
+        Error::Failed {
+            fault: Fault::Malformed,
+            ..
+        }
+    );
+    let report = news.progress.report();
+    if malformed && report.is_some_and(|report| report.protocol == Protocol::H1) {
+        return Stop::With(End::new(Kind::MalformedHead, error.to_string()));
+    }
+    Stop::With(error.into())
+}
+
+fn lock(news: &Mutex<News>) -> MutexGuard<'_, News> {
+    news.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Comes true after this time, if there is one.
@@ -249,54 +256,6 @@ async fn within(limit: Option<Duration>) {
         Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,
     }
-}
-
-async fn upload(
-    mut body: Body,
-    unread: &mut BytesMut,
-    pipe: &EngineEnd<End>,
-    writer: BodyWriter,
-) -> Result<(), Stop> {
-    let mut writer = Some(writer);
-    while !body.is_at_end() {
-        let Some(data) = body.take(unread)? else {
-            if !body.is_at_end() {
-                pipe.read(unread).await?;
-            }
-            continue;
-        };
-        if let Some(open) = &mut writer
-            && open.write(data).await.is_err()
-        {
-            // The response, or its error, says why no more is taken.
-            writer = None;
-        }
-    }
-    if let Some(writer) = writer {
-        writer.finish().await.ok();
-    }
-    Ok(())
-}
-
-/// Whether a field is for the server rather than for this connection (RFC 9110 section 7.6.1).
-fn is_end_to_end(name: &HeaderName, headers: &HeaderMap) -> bool {
-    let hop = [HOST, CONNECTION, TRANSFER_ENCODING, UPGRADE, EXPECT];
-    if hop.contains(name)
-        || matches!(
-            name.as_str(),
-            "keep-alive" | "proxy-connection" | "http2-settings"
-        )
-    {
-        return false;
-    }
-    if name == TE {
-        return headers.get(TE).is_some_and(|value| value == "trailers");
-    }
-    let options = headers.get_all(CONNECTION).iter();
-    let mut options = options
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
-    !options.any(|option| option.trim().eq_ignore_ascii_case(name.as_str()))
 }
 
 impl Stop {

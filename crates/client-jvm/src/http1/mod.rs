@@ -8,7 +8,9 @@ mod request;
 mod response;
 
 pub(crate) use request::{Body, Head, Malformed, head as request_head};
-pub(crate) use response::{Framing, chunk, head as response_head, last_chunk};
+pub(crate) use response::{
+    Framing, InvalidLength, Shape, chunk, head as response_head, last_chunk,
+};
 
 /// Bytes of a head, also the most that OkHttp accepts.
 pub(crate) const MAX_HEAD: usize = 256 << 10;

@@ -1,12 +1,9 @@
 //! Servers that hold back what HTTP/2 lets them.
 
-#[allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
-#[path = "../../../../client/tests/common/by_hand.rs"]
-mod by_hand;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::SendResponse;
 use tokio::sync::mpsc;
@@ -15,6 +12,8 @@ use super::*;
 
 /// A request as its server sees it.
 type Stream = (http::Request<RecvStream>, SendResponse<Bytes>);
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// Runs `test` with a socket to a server over HTTP/2, and the streams that are opened there.
 fn with_streams(test: impl AsyncFnOnce(Socket, mpsc::UnboundedReceiver<Stream>)) {
@@ -49,7 +48,8 @@ fn a_close_is_noticed_while_the_server_reads_nothing() {
         let writing = thread::spawn({
             let (socket, written) = (Arc::clone(&socket), Arc::clone(&written));
             move || {
-                socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4194304\r\n\r\n");
+                socket
+                    .write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4194304\r\n\r\n");
                 while socket.pipe.write(&[0; 8_192]).is_ok() {
                     written.fetch_add(8_192, Ordering::Relaxed);
                 }
@@ -81,24 +81,169 @@ fn a_close_is_noticed_while_the_server_reads_nothing() {
 }
 
 #[test]
-fn a_complete_response_holds_up_no_request_until_its_stream_ends() {
-    const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+fn trailers_may_follow_a_body_of_any_length() {
     with_streams(async |socket, mut streams| {
-        let mut left_open = Vec::new();
-        for body in ["first", "second", "third"] {
+        for body in ["", "first", "second"] {
             socket.write(GET);
-            let stream = tokio::time::timeout(Duration::from_secs(5), streams.recv());
-            let (_, mut respond) = stream.await.expect("it was not sent").unwrap();
+            let (_, mut respond) = streams.recv().await.unwrap();
             let response = http::Response::builder().header("content-length", body.len());
-            let response = response.body(()).unwrap();
-            let mut sending = respond.send_response(response, false).unwrap();
+            let mut sending = respond
+                .send_response(response.body(()).unwrap(), false)
+                .unwrap();
             sending.send_data(body.into(), false).unwrap();
-            assert!(socket.read_to(body).starts_with("HTTP/1.1 200"));
-            left_open.push(sending);
+            let trailers = http::HeaderMap::from_iter([(
+                http::HeaderName::from_static("x-sum"),
+                http::HeaderValue::from_static("1"),
+            )]);
+            sending.send_trailers(trailers).unwrap();
+            let received = socket.response();
+            let length = format!("content-length: {}\r\n", body.len());
+            assert!(received.head.contains(&length), "{received:?}");
+            assert_eq!(received.body, body);
+            assert_eq!(received.trailers, "x-sum: 1\r\n");
         }
-        // Nor are they cancelled.
-        for mut sending in left_open {
-            sending.send_data(Bytes::new(), true).unwrap();
+    });
+}
+
+#[test]
+fn responses_without_a_body_end_at_once() {
+    with_streams(async |socket, mut streams| {
+        for (method, status) in [("HEAD", 200), ("HEAD", 304), ("GET", 304), ("GET", 204)] {
+            socket.write(&format!("{method} / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+            let (_, mut respond) = streams.recv().await.unwrap();
+            let mut response = http::Response::builder().status(status);
+            if status != 204 {
+                response = response.header("content-length", 5);
+            }
+            respond
+                .send_response(response.body(()).unwrap(), true)
+                .unwrap();
+            let head = socket.read_to("\r\n\r\n");
+            assert!(head.contains(&status.to_string()), "{head}");
+            let says_length = head.contains("content-length: 5\r\n");
+            assert_eq!(says_length, status != 204, "{head}");
+            if head.contains("transfer-encoding: chunked\r\n") {
+                assert_eq!((method, status), ("GET", 304));
+                assert_eq!(socket.read_to("\r\n\r\n"), "0\r\n\r\n");
+            }
         }
+    });
+}
+
+#[test]
+fn a_body_that_breaks_off_has_no_end() {
+    // With a length and without, by a reset that says that nothing is wrong and by one that does not.
+    for (length, reason) in [
+        (None, h2::Reason::NO_ERROR),
+        (None, h2::Reason::CANCEL),
+        (Some(9), h2::Reason::NO_ERROR),
+        // All of the body, without the end of the stream.
+        (Some(4), h2::Reason::NO_ERROR),
+    ] {
+        with_streams(async |socket, mut streams| {
+            socket.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+            let (_, mut respond) = streams.recv().await.unwrap();
+            let mut response = http::Response::builder();
+            if let Some(length) = length {
+                response = response.header("content-length", length);
+            }
+            let mut sending = respond
+                .send_response(response.body(()).unwrap(), false)
+                .unwrap();
+            sending.send_data("half".into(), false).unwrap();
+            let mut text = socket.read_to("half\r\n");
+            sending.send_reset(reason);
+            let (rest, end) = socket.read_to_end();
+            text += &rest;
+            assert!(!text.contains("\r\n0\r\n"), "{length:?} {reason}: {text}");
+            match end {
+                Stopped::Ended(end) => assert_eq!(end.kind, Kind::EndOfStream, "{}", end.why),
+                other => panic!("{length:?} {reason}: {other:?}"),
+            }
+        });
+    }
+}
+
+#[test]
+fn an_early_answer_ends_the_upload() {
+    for head in [
+        "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
+        // One that could be held, and one that could not.
+        "Content-Length: 100\r\n\r\na",
+        "Content-Length: 4194304\r\n\r\na",
+    ] {
+        with_streams(async |socket, mut streams| {
+            socket.write(&format!("POST / HTTP/1.1\r\nHost: localhost\r\n{head}"));
+            let stream = tokio::time::timeout(PATIENCE, streams.recv());
+            let (_request, mut respond) = stream.await.expect("it was not sent").unwrap();
+            let response = http::Response::builder().status(413).body(()).unwrap();
+            let mut sending = respond.send_response(response, false).unwrap();
+            sending.send_data("no".into(), true).unwrap();
+            // The app writes on until it cannot.
+            let refused = async {
+                loop {
+                    match socket.pipe.write(b"1\r\nb\r\n") {
+                        Ok(()) => tokio::time::sleep(Duration::from_millis(10)).await,
+                        Err(refused) => return refused,
+                    }
+                }
+            };
+            let refused = tokio::time::timeout(PATIENCE, refused).await;
+            assert_eq!(refused, Ok(Stopped::Refused), "{head}");
+            let response = socket.response();
+            assert!(response.head.starts_with("HTTP/1.1 413 "), "{response:?}");
+            assert_eq!(response.body, "no");
+            // What was not written cannot follow.
+            let (_, end) = socket.read_to_end();
+            assert!(matches!(end, Stopped::Ended(_)), "{end:?}");
+        });
+    }
+}
+
+#[test]
+fn an_upload_that_is_complete_when_it_is_refused_leaves_the_socket_usable() {
+    with_streams(async |socket, mut streams| {
+        socket.write("POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+        socket.write("1\r\na\r\n");
+        let (_, mut respond) = streams.recv().await.unwrap();
+        let response = http::Response::builder().status(413).body(()).unwrap();
+        respond.send_response(response, true).unwrap();
+        // The engine needs not have noticed yet; either way the next request is not mixed up with this one.
+        socket.write("0\r\n\r\n");
+        assert!(socket.response().head.starts_with("HTTP/1.1 413 "));
+        socket.write(GET);
+        let (request, mut respond) = streams.recv().await.unwrap();
+        assert_eq!(request.method(), "GET");
+        let response = http::Response::builder().body(()).unwrap();
+        respond.send_response(response, true).unwrap();
+        assert!(socket.response().head.starts_with("HTTP/1.1 200 "));
+    });
+}
+
+#[test]
+fn a_host_of_the_app_is_the_authority() {
+    with_streams(async |socket, mut streams| {
+        socket.write("GET / HTTP/1.1\r\nHost: other.example\r\n\r\n");
+        let (request, mut respond) = streams.recv().await.unwrap();
+        let authority = request.uri().authority().unwrap().as_str();
+        assert_eq!(authority, "other.example");
+        let response = http::Response::builder().body(()).unwrap();
+        respond.send_response(response, true).unwrap();
+        socket.response();
+    });
+}
+
+#[test]
+fn a_call_that_wants_no_second_request_sends_one() {
+    with_streams(async |socket, mut streams| {
+        lock(&socket.news).options.resends = false;
+        socket.write(GET);
+        let (_, mut respond) = streams.recv().await.unwrap();
+        respond.send_reset(h2::Reason::REFUSED_STREAM);
+        let (_, end) = socket.read_to_end();
+        assert!(matches!(end, Stopped::Ended(_)), "{end:?}");
+        assert!(streams.try_recv().is_err());
+        // The app's own client must not send it either.
+        assert!(lock(&socket.news).progress.report().is_some());
     });
 }

@@ -148,7 +148,7 @@ public final class Commute {
      */
     public static void disconnect() {
         Engines.endAll();
-        EnginePool.POOL.evictAll();
+        LenientOrigins.clear();
     }
 
     /**

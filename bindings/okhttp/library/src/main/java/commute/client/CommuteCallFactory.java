@@ -72,7 +72,6 @@ final class CommuteCallFactory implements Call.Factory {
                     .hostnameVerifier(EngineTrustManager.ANY_NAME)
                     .certificatePinner(CertificatePinner.DEFAULT)
                     .retryOnConnectionFailure(false)
-                    .connectionPool(EnginePool.POOL)
                     .build();
             flavourOf = engine;
         }
@@ -88,7 +87,7 @@ final class CommuteCallFactory implements Call.Factory {
     private final class EngineCall implements InvocationHandler {
         private final Request request;
         private final Engine engine;
-        private final Attempt attempt = Attempt.byEngine();
+        private final Attempt attempt = Attempt.byEngine(plain.retryOnConnectionFailure(), plain.connectionPool());
         private Call current;
         private boolean isPlain;
 
@@ -129,10 +128,11 @@ final class CommuteCallFactory implements Call.Factory {
         private Response execute() throws IOException {
             try {
                 return current().execute();
-            } catch (EngineUnavailableException unavailable) {
-                Call again = again(unavailable);
+            } catch (IOException failure) {
+                EngineUnavailableException unavailable = EngineUnavailableException.of(failure);
+                Call again = unavailable == null ? null : again(unavailable);
                 if (again == null) {
-                    throw unavailable;
+                    throw failure;
                 }
                 return worked(unavailable, again.execute());
             }
@@ -147,10 +147,8 @@ final class CommuteCallFactory implements Call.Factory {
 
                 @Override
                 public void onFailure(Call call, IOException failure) {
-                    Call again = null;
-                    if (failure instanceof EngineUnavailableException) {
-                        again = again((EngineUnavailableException) failure);
-                    }
+                    EngineUnavailableException unavailable = EngineUnavailableException.of(failure);
+                    Call again = unavailable == null ? null : again(unavailable);
                     if (again == null) {
                         callback.onFailure(proxy, failure);
                         return;
@@ -158,7 +156,7 @@ final class CommuteCallFactory implements Call.Factory {
                     again.enqueue(new Callback() {
                         @Override
                         public void onResponse(Call call, Response response) throws IOException {
-                            callback.onResponse(proxy, worked((EngineUnavailableException) failure, response));
+                            callback.onResponse(proxy, worked(unavailable, response));
                         }
 
                         @Override
@@ -181,7 +179,8 @@ final class CommuteCallFactory implements Call.Factory {
 
         /** Returns the plain call that follows; null if none may. */
         private synchronized Call again(EngineUnavailableException unavailable) {
-            if (isPlain || current.isCanceled() || !attempt.mayBeRepeated(request)) {
+            LenientOrigins.learn(unavailable);
+            if (isPlain || current.isCanceled() || !attempt.mayBeRepeated(request, unavailable)) {
                 return null;
             }
             isPlain = true;

@@ -21,12 +21,17 @@ final class CommuteInterceptor implements Interceptor {
         if (route.plain != null) {
             return chain.proceed(route.plain.tag(request));
         }
-        Attempt attempt = Attempt.byEngine();
+        Attempt attempt = Attempt.byEngine(chain.getRetryOnConnectionFailure(), chain.getConnectionPool());
         try {
             return through(chain, route.engine).proceed(attempt.tag(request));
-        } catch (EngineUnavailableException unavailable) {
-            if (chain.call().isCanceled() || !attempt.mayBeRepeated(request)) {
-                throw unavailable;
+        } catch (IOException failure) {
+            EngineUnavailableException unavailable = EngineUnavailableException.of(failure);
+            if (unavailable == null) {
+                throw failure;
+            }
+            LenientOrigins.learn(unavailable);
+            if (chain.call().isCanceled() || !attempt.mayBeRepeated(request, unavailable)) {
+                throw failure;
             }
             Response response =
                     chain.proceed(Attempt.plainly(unavailable.reason, unavailable.getMessage()).tag(request));
@@ -39,15 +44,15 @@ final class CommuteInterceptor implements Interceptor {
 
     /**
      * The engine asks the app's verifier and pinner about its own connections, and repeats requests by
-     * its own rules.
+     * its own rules, if the app allows it. Sockets to the engine are in the client's own pool, so that what the app
+     * does with the pool concerns them.
      */
     private static Chain through(Chain chain, Engine engine) {
         return chain.withSocketFactory(engine.sockets)
                 .withSslSocketFactory(engine.sslSockets, EngineTrustManager.INSTANCE)
                 .withHostnameVerifier(EngineTrustManager.ANY_NAME)
                 .withCertificatePinner(CertificatePinner.DEFAULT)
-                .withRetryOnConnectionFailure(false)
-                .withConnectionPool(EnginePool.POOL);
+                .withRetryOnConnectionFailure(false);
     }
 
     private static Route.Client client(Chain chain) {

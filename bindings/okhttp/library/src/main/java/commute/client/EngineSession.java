@@ -7,16 +7,24 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import javax.net.ssl.ExtendedSSLSession;
+import javax.net.ssl.SNIHostName;
+import javax.net.ssl.SNIServerName;
 import javax.net.ssl.SSLPeerUnverifiedException;
-import javax.net.ssl.SSLSession;
 import javax.net.ssl.SSLSessionContext;
 
-/** What is known of a TLS session: the certificates of the server. */
-final class EngineSession implements SSLSession {
+/** What is known of a TLS session: the name and the certificates of the server. */
+final class EngineSession extends ExtendedSSLSession {
     /** The engine does not tell; OkHttp wants a version that it knows. */
     static final String PROTOCOL = "TLSv1.3";
     /** The engine does not tell. */
     static final String CIPHER_SUITE = "TLS_UNKNOWN";
+
+    /** What trust managers of the JDK allow in certificates, as names of {@code java.security.Signature}. */
+    private static final String[] SIGNATURES = {
+        "SHA256withECDSA", "SHA384withECDSA", "SHA512withECDSA", "SHA256withRSA", "SHA384withRSA", "SHA512withRSA",
+        "RSASSA-PSS", "Ed25519", "EdDSA", "SHA1withECDSA", "SHA1withRSA"
+    };
 
     private final String host;
     private final int port;
@@ -29,6 +37,41 @@ final class EngineSession implements SSLSession {
         this.host = host;
         this.port = port;
         this.chain = chain;
+    }
+
+    @Override
+    public String[] getLocalSupportedSignatureAlgorithms() {
+        return SIGNATURES.clone();
+    }
+
+    /** The engine does not tell. */
+    @Override
+    public String[] getPeerSupportedSignatureAlgorithms() {
+        return new String[0];
+    }
+
+    /** Returns the host, unless it is an address. */
+    @Override
+    public List<SNIServerName> getRequestedServerNames() {
+        return serverNames(host);
+    }
+
+    /** The engine passes no OCSP responses on. Without {@code Override}, since Java 8 has no such method. */
+    @SuppressWarnings("unused")
+    public List<byte[]> getStatusResponses() {
+        return Collections.emptyList();
+    }
+
+    static List<SNIServerName> serverNames(String host) {
+        boolean isAddress = host.indexOf(':') >= 0 || host.matches("[0-9.]+");
+        if (isAddress) {
+            return Collections.emptyList();
+        }
+        try {
+            return Collections.singletonList(new SNIHostName(host));
+        } catch (IllegalArgumentException noName) {
+            return Collections.emptyList();
+        }
     }
 
     @Override

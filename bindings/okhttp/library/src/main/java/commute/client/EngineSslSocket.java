@@ -8,21 +8,18 @@ import java.net.ProtocolException;
 import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
-import javax.net.ssl.HandshakeCompletedListener;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSession;
-import javax.net.ssl.SSLSocket;
 
 /**
  * A socket whose other end is the engine. Its handshake waits until the engine has a connection, whose
  * certificates {@link TrustContext} has checked.
  */
-final class EngineSslSocket extends SSLSocket {
+final class EngineSslSocket extends ClientSslSocket {
     private final EngineSocket below;
     private final Engine engine;
     private final String host;
     private final int port;
-    private SSLParameters parameters;
     private volatile long handle;
     private volatile boolean closed;
     private volatile int readLimitMs;
@@ -31,11 +28,11 @@ final class EngineSslSocket extends SSLSocket {
 
     EngineSslSocket(EngineSocket below, Engine engine, String host, int port, SSLParameters parameters)
             throws SocketException {
+        super(parameters);
         this.below = below;
         this.engine = engine;
         this.host = host;
         this.port = port;
-        this.parameters = parameters;
         below.carries(this);
     }
 
@@ -47,9 +44,10 @@ final class EngineSslSocket extends SSLSocket {
         return host;
     }
 
-    /** Limits how long the next request may wait for a connection, as its call is limited; 0 is no limit. */
-    void setConnectLimit(int limitMs) {
-        Native.setConnectLimit(handle, limitMs);
+    /** Has the next request sent as its call wants. A connect limit of 0 ms is none. */
+    void setOptions(int connectLimitMs, Attempt attempt) {
+        boolean resends = attempt == null || attempt.resends;
+        Native.setOptions(handle, connectLimitMs, resends, attempt == null ? 0 : attempt.pool);
     }
 
     /** Says how the last response came, or how far the request under way got; null if none was sent. */
@@ -95,7 +93,10 @@ final class EngineSslSocket extends SSLSocket {
                     return 0;
                 }
                 int count = Native.read(handle, into, offset, length, readLimitMs);
-                if (count < Native.END_OF_STREAM) {
+                if (count == Native.END_OF_STREAM) {
+                    throw new ProtocolException("unexpected end of stream: " + Native.whyEnded(handle));
+                }
+                if (count < 0) {
                     throw failure(count);
                 }
                 return count;
@@ -129,6 +130,12 @@ final class EngineSslSocket extends SSLSocket {
                 return new EngineUnavailableException(PlainReason.ENGINE, Native.whyEnded(handle));
             case Native.NOT_SENT:
                 return new EngineUnavailableException(PlainReason.NOT_SENT, Native.whyEnded(handle));
+            case Native.MALFORMED_HEAD:
+                String origin = LenientOrigins.name(host, port);
+                return new EngineUnavailableException(PlainReason.MALFORMED_HEAD, Native.whyEnded(handle), origin)
+                        .asProtocolException();
+            case Native.REFUSED:
+                return new SocketException("the server does not take the rest of the request's body");
             case Native.CERTIFICATE:
                 return engine.trust.refusal(host);
             case Native.CONNECT_TIMED_OUT:
@@ -206,79 +213,5 @@ final class EngineSslSocket extends SSLSocket {
     @Override
     public String toString() {
         return "EngineSslSocket[" + host + ":" + port + "]";
-    }
-
-    @Override
-    public SSLParameters getSSLParameters() {
-        return parameters;
-    }
-
-    @Override
-    public void setSSLParameters(SSLParameters parameters) {
-        this.parameters = parameters;
-    }
-
-    @Override
-    public String[] getSupportedCipherSuites() {
-        return parameters.getCipherSuites();
-    }
-
-    @Override
-    public String[] getEnabledCipherSuites() {
-        return parameters.getCipherSuites();
-    }
-
-    @Override
-    public void setEnabledCipherSuites(String[] suites) {}
-
-    @Override
-    public String[] getSupportedProtocols() {
-        return parameters.getProtocols();
-    }
-
-    @Override
-    public String[] getEnabledProtocols() {
-        return parameters.getProtocols();
-    }
-
-    @Override
-    public void setEnabledProtocols(String[] protocols) {}
-
-    @Override
-    public void addHandshakeCompletedListener(HandshakeCompletedListener listener) {}
-
-    @Override
-    public void removeHandshakeCompletedListener(HandshakeCompletedListener listener) {}
-
-    @Override
-    public void setUseClientMode(boolean client) {}
-
-    @Override
-    public boolean getUseClientMode() {
-        return true;
-    }
-
-    @Override
-    public void setNeedClientAuth(boolean need) {}
-
-    @Override
-    public boolean getNeedClientAuth() {
-        return false;
-    }
-
-    @Override
-    public void setWantClientAuth(boolean want) {}
-
-    @Override
-    public boolean getWantClientAuth() {
-        return false;
-    }
-
-    @Override
-    public void setEnableSessionCreation(boolean enable) {}
-
-    @Override
-    public boolean getEnableSessionCreation() {
-        return true;
     }
 }

@@ -7,12 +7,14 @@ final class Native {
 
     static final int TIMED_OUT = -2;
     static final int CLOSED = -3;
+    static final int REFUSED = -4;
     static final int UNAVAILABLE = -10;
     static final int NOT_SENT = -11;
     static final int CERTIFICATE = -12;
     static final int CONNECT_TIMED_OUT = -13;
     static final int BROKEN = -14;
     static final int PROTOCOL = -16;
+    static final int MALFORMED_HEAD = -17;
 
     private Native() {}
 
@@ -46,8 +48,11 @@ final class Native {
     /** Opens a socket; 0 if the engine has ended. A limit of 0 ms is none. */
     static native long open(long engine, String host, int port, int connectLimitMs);
 
-    /** Limits how long the next request may wait for a connection; 0 ms is no limit. */
-    static native void setConnectLimit(long socket, int limitMs);
+    /**
+     * Sets how the next request is sent: how long it may wait for a connection (0 ms is no limit), whether it may be
+     * sent again, and the number of the pool that has the socket.
+     */
+    static native void setOptions(long socket, int connectLimitMs, boolean resends, int pool);
 
     /** Waits until the engine has a connection; 0, or why it has none. */
     static native int connect(long socket);
@@ -56,6 +61,9 @@ final class Native {
 
     static native int write(long socket, byte[] from, int offset, int length);
 
+    /**
+     * Closes a socket, and the engine's idle connections if no other socket of its pool is idle.
+     */
     static native void close(long socket);
 
     /**

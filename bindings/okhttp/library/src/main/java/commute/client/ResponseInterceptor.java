@@ -1,19 +1,23 @@
 package commute.client;
 
 import java.io.IOException;
+import java.net.ProtocolException;
 import java.net.Socket;
 import java.net.SocketException;
 import java.security.cert.Certificate;
 import java.security.cert.X509Certificate;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import okhttp3.CipherSuite;
 import okhttp3.Connection;
 import okhttp3.Handshake;
 import okhttp3.Interceptor;
 import okhttp3.Protocol;
 import okhttp3.Response;
+import okhttp3.ResponseBody;
 import okhttp3.TlsVersion;
 
 /**
@@ -30,8 +34,13 @@ final class ResponseInterceptor implements Interceptor {
         Socket socket = connection == null ? null : connection.socket();
         EngineSslSocket engine = socket instanceof EngineSslSocket ? (EngineSslSocket) socket : null;
         if (engine != null) {
+            // A network interceptor may have changed the request since its route was chosen.
+            PlainReason own = Route.ownConnection(chain.request());
+            if (own != null) {
+                throw new EngineUnavailableException(own, "by a network interceptor");
+            }
             // The pool may have it from a call of another client.
-            engine.setConnectLimit(chain.connectTimeoutMillis());
+            engine.setOptions(chain.connectTimeoutMillis(), attempt);
         }
         Response response;
         try {
@@ -45,6 +54,9 @@ final class ResponseInterceptor implements Interceptor {
         FailedCalls.remove(chain.call());
         if (attempt == null) {
             return response;
+        }
+        if (engine == null) {
+            requireOneLength(response, connection);
         }
         attempt.answered();
         RouteReport report = attempt.plain();
@@ -69,12 +81,37 @@ final class ResponseInterceptor implements Interceptor {
         changed.protocol(protocol(report.httpVersion()));
         if (report.chunkedHere()) {
             changed.removeHeader("Transfer-Encoding");
+            String length = response.header("Content-Length");
+            ResponseBody body = response.body();
+            if (length != null && body != null) {
+                changed.body(ResponseBody.create(body.source(), body.contentType(), Long.parseLong(length)));
+            }
         }
         List<X509Certificate> chain = socket.engine().trust.knownChain(socket.host());
         List<Certificate> peer = chain == null ? Collections.emptyList() : new ArrayList<>(chain);
         CipherSuite suite = CipherSuite.forJavaName(EngineSession.CIPHER_SUITE);
         List<Certificate> local = response.handshake().localCertificates();
         changed.handshake(Handshake.get(TlsVersion.TLS_1_3, suite, peer, local));
+    }
+
+    /**
+     * Refuses a response whose lengths conflict: OkHttp would take the last one, and what follows for the next
+     * response. The engine refuses it, too.
+     */
+    private static void requireOneLength(Response response, Connection connection) throws IOException {
+        Set<String> lengths = new HashSet<>();
+        for (String value : response.headers("Content-Length")) {
+            for (String length : value.split(",")) {
+                lengths.add(length.trim());
+            }
+        }
+        if (lengths.size() > 1) {
+            if (connection != null && response.protocol() != Protocol.HTTP_2) {
+                connection.socket().close();
+            }
+            response.close();
+            throw new ProtocolException("the server's content lengths conflict: " + lengths);
+        }
     }
 
     private static Protocol protocol(int httpVersion) {

@@ -51,6 +51,27 @@ final class Route {
         }
     }
 
+    /** Returns why a request needs a connection of its own, which it closes or changes; null if it does not. */
+    static PlainReason ownConnection(Request request) {
+        if (request.header("Upgrade") != null
+                || request.method().equals("CONNECT")
+                || hasOption(request, "upgrade")) {
+            return PlainReason.UPGRADE;
+        }
+        return hasOption(request, "close") ? PlainReason.CONNECTION_FIELD : null;
+    }
+
+    private static boolean hasOption(Request request, String name) {
+        for (String value : request.headers("Connection")) {
+            for (String option : value.split(",")) {
+                if (option.trim().equalsIgnoreCase(name)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
     private static Route plainly(PlainReason reason, String detail) {
         return new Route(null, Attempt.plainly(reason, detail));
     }
@@ -67,14 +88,18 @@ final class Route {
         if (TrustContext.isChecking()) {
             return PlainReason.IN_TRUST_CHECK;
         }
-        if (request.header("Upgrade") != null) {
-            return PlainReason.UPGRADE;
+        PlainReason own = ownConnection(request);
+        if (own != null) {
+            return own;
         }
         if (request.body() != null && request.body().isDuplex()) {
             return PlainReason.DUPLEX;
         }
         if (request.header("Host") != null) {
             return PlainReason.HOST_HEADER;
+        }
+        if (LenientOrigins.contains(url)) {
+            return PlainReason.MALFORMED_HEAD;
         }
         if (client.dns != Dns.SYSTEM) {
             return PlainReason.DNS;

@@ -18,9 +18,12 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.HostnameVerifier;
+import javax.net.ssl.SNIServerName;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
+import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.X509ExtendedTrustManager;
 import javax.net.ssl.X509TrustManager;
 import okhttp3.CertificatePinner;
 
@@ -134,11 +137,26 @@ final class TrustContext {
             if (hostAware != null) {
                 return hostAware.check(array, AUTH_TYPE, host);
             }
-            trustManager.checkServerTrusted(array, AUTH_TYPE);
+            if (trustManager instanceof X509ExtendedTrustManager) {
+                ((X509ExtendedTrustManager) trustManager).checkServerTrusted(array, AUTH_TYPE, handshake(host));
+            } else {
+                trustManager.checkServerTrusted(array, AUTH_TYPE);
+            }
             return cleaner.clean(chain);
         } catch (Throwable refused) {
             throw handshakeFailure(refused);
         }
+    }
+
+    /** Returns a socket as JSSE would show it while a handshake with this host goes on. */
+    private static HandshakeSocket handshake(String host) {
+        SSLParameters parameters = new SSLParameters();
+        List<SNIServerName> names = EngineSession.serverNames(host);
+        if (!names.isEmpty()) {
+            parameters.setServerNames(names);
+        }
+        Alpn.offer(parameters);
+        return new HandshakeSocket(host, new EngineSession(host, -1, null), parameters);
     }
 
     private static Executor threads() {

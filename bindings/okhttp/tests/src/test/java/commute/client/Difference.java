@@ -112,6 +112,12 @@ enum Difference {
             return same;
         }
     },
+    /** The engine probes connections by itself, whatever {@code pingInterval} says. */
+    NO_PINGS,
+    /** The engine refuses a 101 that nobody asked for. */
+    UNASKED_101,
+    /** The engine refuses lengths that conflict, and so does what goes plainly after it. */
+    CONFLICTING_LENGTHS,
     /** Not a difference: the port of a second server, which is another each time. */
     OTHER_PORT {
         @Override

@@ -10,8 +10,10 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import okhttp3.Call;
 import okhttp3.OkHttpClient;
+import okhttp3.Request;
 import okhttp3.Response;
 import okhttp3.mockwebserver.MockResponse;
+import okhttp3.mockwebserver.MockWebServer;
 import okhttp3.mockwebserver.SocketPolicy;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -89,12 +91,10 @@ final class FailedCallTest {
 
     @Test
     void nothingIsToldOfACallThatWorkedPlainly() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
-            MockResponse refused = new MockResponse()
-                    .setSocketPolicy(SocketPolicy.RESET_STREAM_AT_START)
-                    .setHttp2ErrorCode(7);
-            world.start().enqueue(refused, refused, refused, refused, Mock.ok("plain"));
-            Call call = world.client().newCall(world.request("/").build());
+        try (World world = new World(World.Way.ENGINE, World.Wire.H1);
+                MockWebServer server = OldSuites.server()) {
+            server.enqueue(Mock.ok("plain"));
+            Call call = world.client().newCall(new Request.Builder().url(server.url("/")).build());
             try (Response response = call.execute()) {
                 assertEquals("plain.not_sent", Commute.report(response).code());
             }

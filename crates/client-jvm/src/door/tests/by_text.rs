@@ -1,0 +1,92 @@
+//! Servers that write HTTP/1.1 by hand.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+
+/// Answers one request with these bytes once its head has come, and closes TCP without a word from TLS if `cut`.
+fn with_answer(request: &str, answer: &'static [u8], cut: bool, test: impl AsyncFnOnce(Socket)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (config, engine) = by_hand::self_signed(&[b"http/1.1"]);
+        let listener = by_hand::Listener::new(config).await;
+        let origin = format!("https://localhost:{}", listener.port());
+        tokio::spawn(async move {
+            let mut tls = listener.accept().await;
+            let mut seen = Vec::new();
+            while !seen.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
+                tls.read_buf(&mut seen).await.unwrap();
+            }
+            tls.write_all(answer).await.unwrap();
+            tls.flush().await.unwrap();
+            if cut {
+                // TCP ends in order, TLS does not.
+                tls.get_mut().0.shutdown().await.unwrap();
+            }
+            std::future::pending::<()>().await;
+        });
+        let engine = Arc::new(engine.build().unwrap());
+        let socket = open(&engine, &origin);
+        socket.write(request);
+        test(socket).await;
+    });
+}
+
+#[test]
+fn a_body_that_breaks_off_has_no_end() {
+    let answers: [&[u8]; 4] = [
+        b"HTTP/1.1 200 OK\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n9\r\nhalf",
+    ];
+    for answer in answers {
+        let post = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
+        with_answer(post, answer, true, async |socket| {
+            let (text, end) = socket.read_to_end();
+            assert!(!text.contains("\r\n0\r\n"), "{text}");
+            match end {
+                Stopped::Ended(end) => assert_eq!(end.kind, Kind::EndOfStream, "{}", end.why),
+                other => panic!("{other:?}"),
+            }
+        });
+    }
+}
+
+#[test]
+fn an_early_answer_ends_the_upload() {
+    let post = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4194304\r\n\r\na";
+    let answer = b"HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\nno";
+    with_answer(post, answer, false, async |socket| {
+        let refused = async {
+            loop {
+                match socket.pipe.write(b"b") {
+                    Ok(()) => tokio::time::sleep(Duration::from_millis(10)).await,
+                    Err(refused) => return refused,
+                }
+            }
+        };
+        let refused = tokio::time::timeout(PATIENCE, refused).await;
+        assert_eq!(refused, Ok(Stopped::Refused));
+        let response = socket.response();
+        assert!(response.head.starts_with("HTTP/1.1 413 "), "{response:?}");
+        assert_eq!(response.body, "no");
+    });
+}
+
+#[test]
+fn a_head_that_only_okhttp_may_read_is_told_apart() {
+    let get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let answer = b"ICY 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    with_answer(get, answer, false, async |socket| {
+        let (_, end) = socket.read_to_end();
+        match end {
+            Stopped::Ended(end) => assert_eq!(end.kind, Kind::MalformedHead, "{}", end.why),
+            other => panic!("{other:?}"),
+        }
+    });
+}
