@@ -74,11 +74,19 @@ fn read(socket: BorrowedFd<'_>) -> Option<Info> {
         let silent_ms = info.tcpi_last_data_recv.min(info.tcpi_last_ack_recv);
         Info {
             silent_for: Duration::from_millis(u64::from(silent_ms)),
-            owed: info.tcpi_unacked > 0 || info.tcpi_probes > 0,
+            owed: info.tcpi_unacked > 0 || info.tcpi_probes > answers_withheld(&info),
             rtt: Duration::from_micros(u64::from(info.tcpi_rtt)),
             rttvar: Duration::from_micros(u64::from(info.tcpi_rttvar)),
         }
     })
+}
+
+/// How many probes a living peer may leave unanswered: one in a row of a closed window, since Linux acknowledges such
+/// segments once in 500 ms (tcp_invalid_ratelimit). No keep-alive: those come once a second.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn answers_withheld(info: &libc::tcp_info) -> u8 {
+    let window_is_closed = info.tcpi_unacked == 0 && info.tcpi_backoff > 0;
+    u8::from(window_is_closed)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
