@@ -10,7 +10,7 @@ use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
 
 use crate::control::{self, Control};
-use crate::convert::{error_code, read_error, stream_id};
+use crate::convert::{error_code, read_error, refused_code, stream_id};
 use crate::messages::Messages;
 use crate::refused::Refused;
 use crate::role::Role;
@@ -91,7 +91,7 @@ impl RecvStream {
     /// Ends the stream, or the whole connection, for what the peer has sent.
     fn refuse(&mut self, refused: Refused) -> StreamErrorIncoming {
         self.ended = true;
-        let code = error_code(refused.code().value());
+        let code = refused_code(refused);
         // A response that is too long is its own stream's fault; other frames that long are a flood.
         let is_flood = refused == Refused::FrameTooLong && self.role != Role::Response;
         if refused.ends_connection() || is_flood {

@@ -232,7 +232,7 @@ async fn coded(Query(query): Query<Coded>) -> Response<Body> {
 /// The authority that the request is for.
 async fn host(uri: Uri, headers: HeaderMap) -> String {
     let field = headers.get(header::HOST).map(|host| host.to_str().unwrap());
-    let authority = uri.authority().map(|authority| authority.as_str());
+    let authority = uri.authority().map(axum::http::uri::Authority::as_str);
     authority.or(field).unwrap_or_default().to_owned()
 }
 

@@ -91,9 +91,7 @@ impl Conn {
             return connection_error(&reason);
         }
         let kind = match error {
-            StreamError::RemoteTerminate { .. } | StreamError::RemoteClosing { .. } => {
-                ErrorKind::Reset
-            }
+            StreamError::RemoteTerminate { .. } | StreamError::RemoteClosing => ErrorKind::Reset,
             StreamError::StreamError { .. } | StreamError::HeaderTooBig { .. } => {
                 ErrorKind::Protocol
             }
