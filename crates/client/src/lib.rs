@@ -32,6 +32,8 @@
 //! | [`Failed`](Error::Failed), [`Fault::Name`], [`Fault::Connect`], [`Fault::Handshake`] | no | ask again later |
 //! | [`Failed`](Error::Failed), [`Fault::Certificate`] | no | tell the user: somebody may be listening |
 //! | [`Failed`](Error::Failed), [`Fault::Reset`], [`Fault::Protocol`] | `may_have_acted` says it | ask again if not, or if that does no harm |
+//! | [`Failed`](Error::Failed), [`Fault::Malformed`] | yes | report it: the server's response breaks a rule of HTTP |
+//! | [`Failed`](Error::Failed), [`Fault::HeadTooLarge`], [`Fault::Http11Required`] | no | shorten the head; allow HTTP/1.1 |
 //! | [`Failed`](Error::Failed), [`Fault::Offline`] | `may_have_acted` says it | wait for a network |
 //! | [`TimedOut`](Error::TimedOut) | yes, but for [`Phase::Connect`] | as for a reset |
 //! | [`Plain`](Error::Plain) | no | send it by the app's own client: the engine is switched off |
@@ -40,15 +42,16 @@
 //! | [`Unfinished`](Error::Unfinished), [`BodyNotTaken`](Error::BodyNotTaken) | yes | of streamed bodies |
 //! | [`Ended`](Error::Ended) | yes | the engine was dropped, or has panicked: make another one |
 //!
-//! A request is sent again by the engine itself where that is safe: three times if the server cannot have acted on
-//! it, twice if it may have and the request is [idempotent](Request::idempotent) and has no streamed body. Requests
-//! beyond 512 at a time wait for their turn.
+//! A request is sent again by the engine itself where that is safe: while the server answers others if it cannot have
+//! acted on this one, twice if it may have and the request is [idempotent](Request::idempotent) and has no streamed
+//! body. Requests beyond 512 at a time wait for their turn.
 //!
 //! # Limits
 //!
 //! There are none unless they are set: [`Request::time_limit`], [`Request::connect_limit`],
 //! [`Request::first_byte_limit`] and [`Request::idle_limit`]. Dropping a request's future, or its response, cancels
-//! it on the server, too. The head of a response may have 64 KiB, and over HTTP/1.1 at most 512 fields.
+//! it on the server, too. The heads of requests and responses may have 256 KiB, and 1,024 fields (responses over HTTP/2
+//! and HTTP/3 any number).
 //!
 //! # Bodies
 //!
@@ -70,7 +73,7 @@
 //! ```
 //!
 //! A response's body is read [piece by piece](Response::chunk) or [at once, up to a limit](Response::bytes). An app
-//! that reads slowly makes the server wait once 2 MiB of a body have come, or 6 MiB on a connection. A body that breaks
+//! that reads slowly makes the server wait once 2 MiB of a body have come, or 32 MiB on a connection. A body that breaks
 //! off goes on over another connection where the server has ranges and a strong `ETag`. [`Request::download`] keeps
 //! one in a file, and goes on where it broke off even in another process:
 //!

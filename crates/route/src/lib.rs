@@ -70,9 +70,9 @@
 //! | of | at most |
 //! |---|---|
 //! | requests at a time | [`MAX_CALLS`] |
-//! | idle connections; to one origin over HTTP/1.1 | [`MAX_CONNS`]; [`MAX_H1_CONNS`] |
+//! | connections; to one origin over HTTP/1.1, with long responses, over HTTP/2 and HTTP/3 each | [`MAX_CONNS`]; [`MAX_H1_CONNS`], [`MAX_LONG_H1_CONNS`], [`MAX_SHARED_CONNS`] |
 //! | networks, origins on a network, offers, kinds of one | 32, 256, 64, 32 |
-//! | sends of a request; if it may have acted | 4; 3 |
+//! | sends of a request that its origin may have acted on; that it refuses while it answers nothing else | 3; 4 |
 //! | bytes of the memory file | [`MAX_MEMORY_BYTES`] |
 //!
 //! # Use
