@@ -198,7 +198,7 @@ impl Request {
         let again = outbound.clone();
         let mut response = self.mailbox.submit(outbound).await?;
         let fits = resumable(&again.head, response.head());
-        if let Some((length, etag)) = fits.filter(|_| again.ask.replayable) {
+        if let Some((length, etag)) = fits.filter(|_| again.ask.replayable && again.ask.resends) {
             let rest = Rest {
                 etag: etag.clone(),
                 mailbox: self.mailbox,

@@ -107,7 +107,7 @@ impl Actor {
             #[cfg(feature = "sign")]
             signer,
             head: Arc::new(head),
-            replayable: ask.replayable,
+            replayable: ask.replayable && ask.resends,
             body,
             asked,
             progress,

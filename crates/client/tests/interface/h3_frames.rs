@@ -244,3 +244,22 @@ async fn version_fallback_ends_a_request_that_must_go_over_http_3() {
     assert_eq!(engine.get(&url).send().await.unwrap_err(), expected);
     assert_eq!(requests.load(Ordering::Relaxed), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_body_that_has_come_whole_no_rest_is_asked_for() {
+    // `:status: 200`, `accept-ranges: bytes`, `content-length: 5`, `etag: "1"`, with names of the static table.
+    const RESUMABLE: &[u8] = b"\x01\x0c\x00\x00\xd9\xe0\x54\x015\x57\x03\"1\"";
+    let (config, engine) = self_signed(&[b"h3"]);
+    let (endpoint, url) = quic(config);
+    let requests = serve(endpoint, SETTINGS, |_, _, mut send, _| async move {
+        send.write_all(&[RESUMABLE, HELLO].concat()).await.unwrap();
+        // All of it has come before the reset.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        send.reset(VarInt::from_u32(0x10c)).unwrap();
+    });
+    let engine = engine.policy(Policy::H3).build().unwrap();
+    let response = engine.get(&url).send().await.unwrap();
+    let error = response.bytes(100).await;
+    assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
+    assert_eq!(requests.load(Ordering::Relaxed), 1);
+}

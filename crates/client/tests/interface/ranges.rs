@@ -149,8 +149,10 @@ async fn a_download_has_the_length_that_the_server_promised() {
 async fn of_a_request_that_must_not_be_repeated_no_rest_is_asked_for() {
     let (url, engine, ranges) = server(|asked, _| asked).await;
     let engine = engine.build().unwrap();
-    let once = engine.get(&url).idempotent(false);
-    let error = once.send().await.unwrap().bytes(LENGTH).await;
-    assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
-    assert_eq!(ranges.load(Ordering::Relaxed), 0);
+    let get = || engine.get(&url);
+    for once in [get().idempotent(false), get().resends(false)] {
+        let error = once.send().await.unwrap().bytes(LENGTH).await;
+        assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
+        assert_eq!(ranges.load(Ordering::Relaxed), 0);
+    }
 }
