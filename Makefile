@@ -27,7 +27,7 @@ CRONET = stacks/cronet/build/libshim.so
 BUILD = $(CARGO) build --workspace --lib --bins --examples
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
 
-.PHONY: run test apps codecs conformance okhttp android generated findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test apps codecs conformance okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -87,6 +87,10 @@ android:
 generated:
 	stacks/grpc-core/install
 	stacks/go/generate --check
+
+# Compares what the client makes of generated responses with what they are, with other seeds than the gate.
+answers:
+	COMMUTE_SEED=$$(date +%s) COMMUTE_CASES=50000 $(CARGO) test -p commute-client --test generated -- --nocapture
 
 # Makes the pages of findings/ from the claims, published figures and kept values there.
 findings:

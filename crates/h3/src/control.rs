@@ -26,6 +26,11 @@ impl GoAway {
         Self(sender.subscribe())
     }
 
+    /// Reports whether the peer has said that it takes no more requests.
+    pub fn has_come(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
     /// Waits until the peer says that it will not process this stream, or the connection has ended without that: false.
     pub async fn excludes_later(&mut self, stream: h3::quic::StreamId) -> bool {
         let id = stream.into_inner();
@@ -200,8 +205,9 @@ mod tests {
     async fn excluded_streams_are_told() {
         let (sender, mut go_away) = channel();
         let stream = |id: u64| h3::quic::StreamId::try_from(id).expect("it fits");
+        assert!(!go_away.has_come());
         sender.send_replace(Some(8));
-        assert!(go_away.excludes_later(stream(8)).await);
+        assert!(go_away.has_come() && go_away.excludes_later(stream(8)).await);
         drop(sender);
         assert!(
             go_away.excludes_later(stream(8)).await && !go_away.excludes_later(stream(4)).await

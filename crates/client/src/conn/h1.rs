@@ -58,8 +58,10 @@ impl Requests {
         let response = sender.send_request(request);
         exchange.sent();
         let response = tokio::select! {
-            response = response => response.map_err(|error| failure(&error))?,
+            // The final response may have come with them.
+            biased;
             () = excess.found() => return Err(Failure::after_sending(Fault::Malformed)),
+            response = response => response.map_err(|error| failure(&error))?,
         };
         let (mut head, incoming) = response.into_parts();
         let framing = check_response(Version::H1, &exchange.head.method, &mut head)?;
@@ -152,5 +154,12 @@ fn failure(error: &hyper::Error) -> Failure {
 /// Reports whether a chunk of a body breaks the syntax (RFC 9112 section 7.1).
 fn is_bad_chunk(error: &hyper::Error) -> bool {
     let source = error.source().and_then(|source| source.downcast_ref());
-    source.is_some_and(|error: &io::Error| error.kind() == io::ErrorKind::InvalidInput)
+    source.is_some_and(|error: &io::Error| match error.kind() {
+        io::ErrorKind::InvalidInput => true,
+        // A length beyond 64 bits; TLS has errors of this kind, too.
+        io::ErrorKind::InvalidData => error
+            .get_ref()
+            .is_none_or(|inner| !inner.is::<rustls::Error>()),
+        _ => false,
+    })
 }

@@ -46,10 +46,8 @@ async fn outcomes_are_true_over_http_3() {
 }
 
 async fn all_are_true(protocol: Protocol) {
-    let seed = number("COMMUTE_SEED").unwrap_or_else(|| {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.unwrap().as_nanos() as u64 >> 10
-    });
+    // The gate runs the same cases each time; `make answers` runs others.
+    let seed = number("COMMUTE_SEED").unwrap_or(1);
     let cases = number("COMMUTE_CASES").unwrap_or(CASES);
     println!("COMMUTE_SEED={seed} COMMUTE_CASES={cases}");
     let credentials = Arc::new(Credentials::new());
@@ -127,38 +125,11 @@ fn path(case: &Case) -> String {
 
 /// Says why the outcome of a case is not what it should be yet, if it is known.
 fn known(case: &Case) -> Option<&'static str> {
-    let is = |what: &str| case.what.contains(what);
-    let pseudo = [
-        "two statuses",
-        "same status",
-        "late status",
-        "a path",
-        "a status in trailers",
-    ];
-    let head = [
-        "no status",
-        "an unknown pseudo-field",
-        "status of",
-        "empty",
-        "a name with",
-        "upper-case",
-        "line break",
-    ];
     match case.protocol {
-        Protocol::H1 if is("101 interim responses") => {
-            Some("interim responses that come with the final one are not counted")
-        }
-        Protocol::H1 if is("fffffffffffffffff") => Some("a chunk's length of 17 digits is a reset"),
-        Protocol::H2 if is("304 with a length") => {
+        Protocol::H2 if case.what.contains("304 with a length") => {
             Some("h2 expects a body unless the head has END_STREAM")
         }
         Protocol::H2 if case.what == "a path" => Some("h2 ignores pseudo-fields of requests"),
-        Protocol::H3 if is("empty DATA frames") => Some("h3 takes an empty DATA frame for the end"),
-        Protocol::H3 if pseudo.into_iter().any(is) => Some("h3 ignores misplaced pseudo-fields"),
-        Protocol::H3 if case.method != "POST" && head.into_iter().any(is) => {
-            Some("what h3 does not parse is sent again")
-        }
-        Protocol::H3 if is("GOAWAY") => Some("h3 does not tell which requests were not taken"),
         _ => None,
     }
 }

@@ -193,6 +193,4 @@ async fn a_response_that_breaks_no_rule_is_whole_however_it_is_cut() {
 const KNOWN: &[(Protocol, &str)] = &[
     // h2 expects a body unless the head has END_STREAM.
     (Protocol::H2, "304 with a length"),
-    // h3 0.0.8 takes an empty DATA frame for the end of the body.
-    (Protocol::H3, "empty DATA frames"),
 ];

@@ -185,17 +185,6 @@ async fn a_response_that_breaks_a_rule_is_an_error_and_asked_for_once() {
 
 /// Rows that do not hold yet, with the reason.
 const KNOWN: &[(Protocol, &str)] = &[
-    // Interim responses that come together with the final one are not counted.
-    (Protocol::H1, "103 for ever"),
     // h2 ignores it.
     (Protocol::H2, "a pseudo-field of requests"),
-    // h3 0.0.8 checks neither the number nor the place of pseudo-fields, and its error is one of the connection, so
-    // that the request is sent again.
-    (Protocol::H3, "no status"),
-    (Protocol::H3, "two statuses"),
-    (Protocol::H3, "a status after a field"),
-    (Protocol::H3, "a pseudo-field of requests"),
-    (Protocol::H3, "an unknown pseudo-field"),
-    (Protocol::H3, "a status in trailers"),
-    (Protocol::H3, "a path in trailers"),
 ];

@@ -260,6 +260,16 @@ async fn unless_excluded<T>(
         {
             Err(Failure::gone_away())
         }
+        Either::Left((Err(failure), _))
+            if failure.fault == Fault::Reset && failure.replay == Replay::Safe =>
+        {
+            // The server has rejected it. GOAWAY may have come with that, but its stream is read by another task.
+            tokio::task::yield_now().await;
+            Err(match go_away.has_come() {
+                true => Failure::gone_away(),
+                false => failure,
+            })
+        }
         Either::Left((head, _)) => head,
     }
 }
