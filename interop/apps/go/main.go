@@ -1,5 +1,6 @@
 // Command app is the application that the interoperability matrix asks (interop/README.md): behind proxies as
-// their upstream without TLS, and by itself as the servers of Go's net/http and of quic-go.
+// their upstream without TLS, and by itself as the servers of Go's net/http and of quic-go. With -client it is a client
+// of these libraries.
 package main
 
 import (
@@ -20,7 +21,16 @@ func main() {
 	files := flag.String("files", ".", "folder of the files to serve")
 	cert := flag.String("cert", "", "certificate chain, PEM; without it the server has no TLS")
 	key := flag.String("key", "", "private key, PEM")
+	client := flag.String("client", "", "URL of commute serve; asks it instead of serving")
+	ca := flag.String("ca", "", "the CA's certificate for -client, PEM")
 	flag.Parse()
+	if *client != "" {
+		if err := runClient(*client, *ca); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := serve(*listen, *cert, *key, newApp(*files)); err != nil {
 		log.SetFlags(0)
 		log.Fatal(err)
