@@ -69,10 +69,10 @@ async def main(url, ca):
 
     configuration.server_name = parts.hostname
     async with open_connection() as client:
-        found = await client.ask("GET", parts.netloc, f"/download?bytes={DOWNLOAD}")
+        found = await client.ask("GET", parts.netloc, f"/bytes/{DOWNLOAD}")
         expect(found, DOWNLOAD, "GET of 10 MB")
-        expect(await client.ask("POST", parts.netloc, "/upload", bytes(UPLOAD)), None, "POST of 5 MB")
-        asked = [client.ask("GET", parts.netloc, "/download?bytes=1000") for _ in range(PARALLEL)]
+        expect(await client.ask("PUT", parts.netloc, "/upload", bytes(UPLOAD)), None, "PUT of 5 MB")
+        asked = [client.ask("GET", parts.netloc, "/bytes/1000") for _ in range(PARALLEL)]
         for found in await asyncio.gather(*asked):
             expect(found, 1000, "parallel GET")
     if not tickets:

@@ -181,7 +181,7 @@ async fn h2load(site: &Site, port: u16) -> anyhow::Result<Outcome> {
 
 async fn curl(site: &Site, port: u16, ca: &str) -> anyhow::Result<Outcome> {
     let program = program(site, "curl-13");
-    let url = format!("https://{NAME}:{port}/download?bytes=10000000");
+    let url = format!("https://{NAME}:{port}/bytes/10000000");
     for (option, version) in [
         ("--http1.1", "1.1"),
         ("--http2", "2"),

@@ -53,15 +53,19 @@ func runClient(url, ca string) error {
 
 func ask(client *http.Client, url, proto string) error {
 	get := func(bytes int64) error {
-		response, err := client.Get(fmt.Sprintf("%s/download?bytes=%d", url, bytes))
+		response, err := client.Get(fmt.Sprintf("%s/bytes/%d", url, bytes))
 		return check(response, err, proto, bytes)
 	}
 	if err := get(download); err != nil {
 		return fmt.Errorf("GET: %w", err)
 	}
-	response, err := client.Post(url+"/upload", "application/octet-stream", bytes.NewReader(make([]byte, upload)))
+	request, err := http.NewRequest(http.MethodPut, url+"/upload", bytes.NewReader(make([]byte, upload)))
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
 	if err := check(response, err, proto, -1); err != nil {
-		return fmt.Errorf("POST: %w", err)
+		return fmt.Errorf("PUT: %w", err)
 	}
 	failed := make(chan error, parallel)
 	for range parallel {
