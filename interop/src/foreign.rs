@@ -134,7 +134,17 @@ async fn run(words: &[&str], site: &Site) -> anyhow::Result<tool::Output> {
 async fn h2spec(site: &Site, port: u16) -> anyhow::Result<Outcome> {
     let (program, port) = (program(site, "h2spec"), port.to_string());
     let words = [
-        &program, "-h", NAME, "-p", &port, "-t", "-k", "-o", "5", "-P", "/bytes/1000000",
+        &program,
+        "-h",
+        NAME,
+        "-p",
+        &port,
+        "-t",
+        "-k",
+        "-o",
+        "5",
+        "-P",
+        "/bytes/1000000",
     ];
     let output = run(&words, site).await?;
     // "145 tests, 142 passed, 1 skipped, 2 failed"
