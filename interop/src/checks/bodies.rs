@@ -1,7 +1,7 @@
 //! Bodies in both directions, alone and many at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
@@ -122,9 +122,11 @@ async fn check_upload(target: &Target, response: Response, body: &[u8]) -> anyho
     Ok(())
 }
 
+/// Returns an ID that no other process uses. Process IDs repeat: the command of `commute link` has a namespace of its own.
 fn new_id() -> String {
     let count = UPLOADS.fetch_add(1, Ordering::Relaxed);
-    format!("{}-{count}", std::process::id())
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    format!("{}-{count}", now.map_or(0, |since| since.as_nanos()))
 }
 
 #[cfg(test)]
