@@ -198,9 +198,7 @@ pub(crate) fn short_version(name: &str, output: &str) -> String {
     let lines = output
         .lines()
         .filter(|line| name != "go" || line.contains(": go") || line.contains("quic-go/quic-go\t"));
-    let words = lines
-        .flat_map(str::split_whitespace)
-        .map(|word| word.rsplit('/').next().unwrap_or(word));
+    let words = lines.flat_map(|line| line.split(|at: char| at.is_whitespace() || at == '/'));
     let is_version = |word: &&str| {
         let digits = word.trim_start_matches("go").trim_start_matches('v');
         digits.contains('.') && digits.starts_with(|first: char| first.is_ascii_digit())
@@ -258,6 +256,8 @@ mod tests {
             "2.6.12-1+deb12u1"
         );
         assert_eq!(of("node", "v20.20.2\n"), "v20.20.2");
+        let envoy = "bin/envoy  version: 0f1e/1.40.0/Clean/RELEASE/BoringSSL";
+        assert_eq!(of("envoy", envoy), "1.40.0");
         let go = "bin/app: go1.26.8\n\tpath\tx\n\tdep\tgithub.com/quic-go/qpack\tv0.6.0\n\tdep\tgithub.com/quic-go/quic-go\tv0.65.0\th1:x=\n";
         assert_eq!(of("go", go), "go1.26.8, quic-go v0.65.0");
     }

@@ -16,6 +16,7 @@ const UPLOAD: usize = 10_000_000;
 const SLOW_UPLOAD: usize = 500_000;
 const SMALL_UPLOAD: usize = 1_000;
 const PIECE: usize = 65_536;
+const ROUNDS: u32 = 5;
 
 static UPLOADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -80,12 +81,17 @@ pub(super) async fn parallel_100(target: &Target) -> anyhow::Result<String> {
     all(join_all((0..100).map(one)).await)
 }
 
+/// Five rounds, each over new connections: which requests a closing connection carries differs each time.
 pub(super) async fn parallel_1000(target: &Target) -> anyhow::Result<String> {
-    let engine = target.engine()?;
     let began = Instant::now();
-    let one = |_| target.get_file(&engine, "10k.bin");
-    all(join_all((0..1_000).map(one)).await)?;
-    Ok(format!("{:.1} s", began.elapsed().as_secs_f64()))
+    for round in 1..=ROUNDS {
+        let engine = target.engine()?;
+        let one = |_| target.get_file(&engine, "10k.bin");
+        let results = join_all((0..1_000).map(one)).await;
+        all(results).with_context(|| format!("round {round} of {ROUNDS}"))?;
+    }
+    let mean = began.elapsed().as_secs_f64() / f64::from(ROUNDS);
+    Ok(format!("{mean:.1} s"))
 }
 
 /// Fails unless all succeeded, and says how many did.
