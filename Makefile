@@ -7,6 +7,8 @@
 #                            `make run` then takes about 9 minutes
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
 #   FUZZ_SECONDS=600         how long `make fuzz` fuzzes each parser; none: 2
+#   SERVERS=nginx,caddy      the servers of `make interop`; none: all. CHECKS, PROTOCOLS and CLIENTS select, too
+#                            (interop/README.md)
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
 
 CARGO ?= cargo
@@ -16,6 +18,10 @@ SEED ?=
 JOBS ?= 2
 STACKS ?=
 FUZZ_SECONDS ?= 2
+SERVERS ?=
+CHECKS ?=
+PROTOCOLS ?=
+CLIENTS ?=
 SYSTEM ?=
 CODECS = rust jvm go mono python perl
 COMMA = ,
@@ -26,8 +32,11 @@ CRONET = stacks/cronet/build/libshim.so
 # What tests start and load. Built for all packages at once: features, and so what is shared, depend on which are.
 BUILD = $(CARGO) build --workspace --lib --bins --examples
 PYTHON_TESTS = stacks/python/.venv/bin/python3 -m unittest discover -s
+INTEROP = $(TARGET)/debug/interop run --commute $(TARGET)/debug/commute
+SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHECKS)) \
+	$(if $(PROTOCOLS),--protocols $(PROTOCOLS)) $(if $(CLIENTS),--clients $(CLIENTS))
 
-.PHONY: run test apps codecs conformance okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -74,6 +83,19 @@ conformance:
 	$(BUILD)
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
+
+# Runs the client against other servers, and commute serve against other clients (interop/README.md). A whole run
+# writes docs/interop.md. Fails if a cell fails.
+interop: interop-build
+	$(INTEROP) --json target/interop/results.jsonl $(SELECTION) $(if $(strip $(SELECTION)),,--page docs/interop.md)
+
+# nginx, Go and Node only, and of the checks the quick ones.
+interop-short: interop-build
+	$(INTEROP) --short
+
+interop-build:
+	$(CARGO) build --package commute --package commute-interop
+	@mkdir -p target/interop && rm -f target/interop/results.jsonl
 
 # Compares OkHttp with and without the engine, in three versions of OkHttp.
 okhttp:
