@@ -220,6 +220,7 @@ impl Actor {
             head,
             body: call.body.clone(),
             idle_limit: call.idle_limit,
+            replayable: call.replayable,
             request: slot.load.request(),
             messages: self.messages.clone(),
         };

@@ -263,3 +263,34 @@ async fn of_a_body_that_has_come_whole_no_rest_is_asked_for() {
     assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
     assert_eq!(requests.load(Ordering::Relaxed), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_get_survives_connections_that_end_in_good_order() {
+    let (config, engine) = self_signed(&[b"h3"]);
+    let (endpoint, url) = quic(config);
+    // As nginx ends a connection: no GOAWAY, and other requests are answered meanwhile.
+    let requests = serve(endpoint, SETTINGS, |number, quic, mut send, _| async move {
+        if number % 2 == 1 {
+            return quic.close(VarInt::from_u32(0x100), b"");
+        }
+        send.write_all(HEAD).await.unwrap();
+        send.finish().unwrap();
+    });
+    let engine = engine.policy(Policy::H3).build().unwrap();
+    for _ in 0..10 {
+        engine.get(&url).send().await.unwrap();
+    }
+    // A POST, which was not answered, is not repeated.
+    let post = engine.request(Method::POST, &url).send().await;
+    assert!(
+        matches!(
+            post,
+            Err(Error::Failed {
+                may_have_acted: true,
+                ..
+            })
+        ),
+        "{post:?}"
+    );
+    assert_eq!(requests.load(Ordering::Relaxed), 20);
+}
