@@ -13,7 +13,7 @@ const HEAD: &str = "# Interoperability
 
 The client's Rust engine against servers that others wrote, and `commute serve` against clients that others wrote.
 Bodies are compared by SHA-256; the server counts uploads, and each must arrive once. `interop/README.md` has the
-checks and how to repeat one.
+checks and how to repeat one. Jetty and Undertow are not tested yet.
 
 ";
 
