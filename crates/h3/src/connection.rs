@@ -19,10 +19,10 @@ use crate::reserve::{Bidi, Reserve};
 use crate::role::Role;
 use crate::send::{BidiStream, SendStream};
 
-/// The longest frame that is accepted, other than DATA, bytes. h3 refuses requests whose heads are
+/// The longest frame, other than DATA, that is accepted by default, bytes. h3 refuses requests whose heads are
 /// longer than its `max_field_section_size` one by one; this is far above what servers commonly
 /// set (8 to 16 KiB).
-const MAX_FRAME_BYTES: u64 = 64 << 10;
+pub const MAX_FRAME_BYTES: u64 = 64 << 10;
 
 const ENDLESS: &str = "`unfold` ends only when its closure returns None";
 
@@ -57,7 +57,7 @@ impl Connection {
         }
     }
 
-    /// Accepts frames other than DATA of at most so many bytes, 64 KiB otherwise.
+    /// Accepts frames other than DATA of at most this many bytes; [`MAX_FRAME_BYTES`] otherwise.
     #[must_use]
     pub fn max_frame_bytes(mut self, max_frame_bytes: u64) -> Self {
         self.open.max_frame_bytes = max_frame_bytes;

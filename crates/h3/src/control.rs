@@ -56,6 +56,9 @@ pub(crate) struct Control {
     expected: Expected,
     varint: VarInt,
     go_away: Sender,
+    /// The integers of a GOAWAY that has not arrived whole: how many, and the last one.
+    ids: usize,
+    last_id: u64,
 }
 
 #[derive(Debug)]
@@ -81,6 +84,8 @@ impl Control {
             expected: Expected::StreamType,
             varint: VarInt::default(),
             go_away,
+            ids: 0,
+            last_id: 0,
         }
     }
 
@@ -128,15 +133,21 @@ impl Control {
 
     fn payload(&mut self, frame_type: u64, part: &[u8], missing_bytes: u64) {
         if frame_type == GOAWAY {
-            let ids = part.iter().filter_map(|byte| self.varint.push(*byte));
-            // h3 closes the connection over an id that is larger than an earlier one.
-            if let Some(first) = ids.last() {
-                self.go_away.send_replace(Some(first));
+            for byte in part {
+                if let Some(id) = self.varint.push(*byte) {
+                    (self.ids, self.last_id) = (self.ids + 1, id);
+                }
             }
         }
         let missing_bytes = missing_bytes - part.len() as u64;
         self.expected = if missing_bytes == 0 {
-            self.varint = VarInt::default();
+            // Request streams are the client's bidirectional ones (RFC 9000 section 2.1). For everything else, and for
+            // an id that is larger than an earlier one, h3 closes the connection.
+            let is_whole = self.ids == 1 && !self.varint.is_begun();
+            if is_whole && self.last_id % 4 == 0 {
+                self.go_away.send_replace(Some(self.last_id));
+            }
+            (self.ids, self.varint) = (0, VarInt::default());
             Expected::FrameType
         } else {
             Expected::Payload {
@@ -181,6 +192,15 @@ mod tests {
             assert_eq!(with(frames), Ok(None), "{frames:?}");
         }
         assert_eq!(follow(b"\x02\x07\x01\x08"), Ok(None));
+        // Bytes behind the id, and ids of other streams.
+        for frames in [
+            &b"\x07\x02\x04\x7f"[..],
+            b"\x07\x02\x04\x08",
+            b"\x07\x01\x03",
+            b"\x07\x01\x05",
+        ] {
+            assert_eq!(with(frames), Ok(None), "{frames:?}");
+        }
         // What a frame lacks is not taken from the next one.
         assert_eq!(with(b"\x07\x01\x7f\x21\x00"), Ok(None));
     }

@@ -68,7 +68,7 @@ mod varint;
 mod verifier;
 
 pub use accepted::{AcceptedRequests, Delivery, RequestInfo};
-pub use connection::{Connection, OpenStreams};
+pub use connection::{Connection, MAX_FRAME_BYTES, OpenStreams};
 pub use control::GoAway;
 pub use recv::RecvStream;
 pub use refused::Refused;

@@ -156,15 +156,18 @@ impl quic::RecvStream for RecvStream {
 
 impl Drop for RecvStream {
     fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
         // quinn would send a needless STOP_SENDING for a stream whose end has arrived but was not
         // read, as with every GET. Another read finds the end.
         let mut context = Context::from_waker(Waker::noop());
-        let ended = self.ended
-            || matches!(
-                quic::RecvStream::poll_data(self, &mut context),
-                Poll::Ready(Ok(None) | Err(_))
-            );
-        if !ended {
+        let mut read = quic::RecvStream::poll_data(self, &mut context);
+        // h3 may drop the control stream of a connection that has ended before it has read the last GOAWAY.
+        while self.role == Role::Unidirectional && matches!(read, Poll::Ready(Ok(Some(_)))) {
+            read = quic::RecvStream::poll_data(self, &mut context);
+        }
+        if !matches!(read, Poll::Ready(Ok(None) | Err(_))) {
             let code = match self.role {
                 Role::Request | Role::Unidirectional => Code::H3_NO_ERROR,
                 Role::Response => Code::H3_REQUEST_CANCELLED,

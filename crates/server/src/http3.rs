@@ -39,7 +39,10 @@ pub(crate) async fn serve(
 ) {
     let (connection, accepted) = Connection::with_accepted_requests(quic.clone());
     let mut builder = h3::server::builder();
-    builder.max_field_section_size(shared.limits.header_bytes.into());
+    let header_bytes = u64::from(shared.limits.header_bytes);
+    builder.max_field_section_size(header_bytes);
+    // A longer head is refused by itself; only what is far longer costs the connection.
+    let connection = connection.max_frame_bytes(header_bytes.max(h3_quic::MAX_FRAME_BYTES));
     let Ok(mut h3) = builder.build::<_, Bytes>(connection).await else {
         return;
     };

@@ -85,6 +85,21 @@ async fn head_of_30_kb_is_refused_alone() {
 }
 
 #[tokio::test]
+async fn head_within_a_limit_of_128_kib_is_answered() {
+    let mut config = Config::default();
+    config.limits.header_bytes = 128 << 10;
+    let server = crate::common::start(config).await;
+    let tls = client::tls(&server);
+    let mut http = client::connect("h3", server.address, &tls).await.unwrap();
+    let mut long = request("GET", "/health", 1, "");
+    // More than 64 KiB with the Huffman code, too.
+    let value = "x".repeat(100_000).parse().unwrap();
+    long.headers_mut().insert("x-long", value);
+    assert_eq!(http.call(long).await.unwrap().status(), 200);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn requests_that_are_reset_at_once_do_no_harm() {
     let server = crate::common::start(Config::default()).await;
     let quic = connect(&server).await;
