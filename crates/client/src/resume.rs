@@ -220,7 +220,7 @@ impl Resuming {
 
     /// Asks for the rest where the body broke off, unless that was in vain too often.
     fn ask_again(&mut self, error: Error, policy: Policy) -> Result<(), Error> {
-        // What is malformed is not asked for again, and of what has come whole there is nothing to ask for.
+        // A malformed body is not requested again, and a complete one has no rest.
         let broke = matches!(error, Error::Failed { fault, .. } if fault != Fault::Malformed);
         if !broke || self.vain >= MAX_VAIN || self.position == self.rest.length {
             return Err(error);

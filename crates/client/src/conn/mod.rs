@@ -77,7 +77,7 @@ pub(crate) struct Exchange {
     pub(crate) head: Arc<http::request::Parts>,
     pub(crate) body: Body,
     pub(crate) idle_limit: Option<Duration>,
-    /// Whether it may be sent again although the server may have acted on it.
+    /// Whether the request may be sent again although the server may have acted on it.
     pub(crate) replayable: bool,
     pub(crate) request: Counted,
     pub(crate) messages: mpsc::UnboundedSender<Message>,

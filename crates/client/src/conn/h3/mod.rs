@@ -233,10 +233,10 @@ async fn final_head(
     }
 }
 
-/// Waits for a head, or until the server says that it will not process the stream (RFC 9114 section 5.2): then it has
-/// done nothing, even if the connection has ended. Servers on h3 0.0.8 say so of the last request that they do process;
-/// therefore only a request that may be repeated is given up for it while its stream lives. nginx closes connections in
-/// good order without GOAWAY, which counts as one for such a request.
+/// Waits for a head, or until GOAWAY says that the server will not process the stream (RFC 9114 section 5.2).
+///
+/// Servers on h3 0.0.8 name the last request that they do process. Therefore GOAWAY ends a request while its stream lives
+/// only if the request is safe (RFC 9110 section 9.2.1), and another one only once the server has closed the connection.
 async fn unless_excluded<T>(
     head: impl Future<Output = Result<T, Failure>>,
     exchange: &Exchange,
@@ -244,10 +244,11 @@ async fn unless_excluded<T>(
     quic: &quinn::Connection,
     mut go_away: GoAway,
 ) -> Result<T, Failure> {
+    let is_safe = exchange.replayable && exchange.head.method.is_safe();
     let mut later = go_away.clone();
     let excluded = async move {
         // The connection's end shows in the head.
-        if !exchange.replayable || !later.excludes_later(stream).await {
+        if !is_safe || !later.excludes_later(stream).await {
             std::future::pending::<()>().await;
         }
     };
@@ -255,9 +256,8 @@ async fn unless_excluded<T>(
         Either::Right(_) => Err(Failure::gone_away()),
         Either::Left((Err(failure), _))
             if failure.fault != Fault::Malformed
-                && let Some(reason) = quic.close_reason()
-                && (exchange.replayable && is_in_good_order(&reason)
-                    || go_away.excludes_later(stream).await) =>
+                && let Some(ConnectionError::ApplicationClosed(_)) = quic.close_reason()
+                && go_away.excludes_later(stream).await =>
         {
             Err(Failure::gone_away())
         }
@@ -356,11 +356,6 @@ fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
         StreamError::RemoteTerminate { .. } => Failure::after_sending(Fault::Reset),
         _ => Failure::after_sending(Fault::Protocol),
     }
-}
-
-/// Whether the server has closed the connection without an error.
-fn is_in_good_order(error: &ConnectionError) -> bool {
-    matches!(error, ConnectionError::ApplicationClosed(close) if close.error_code == H3_NO_ERROR)
 }
 
 fn close_fault(error: &ConnectionError) -> Fault {
