@@ -15,7 +15,8 @@ pub(crate) fn compiled(source: &str, folder: &Path) -> Option<PathBuf> {
     // The library lies beside the tests.
     let tests = std::env::current_exe().unwrap();
     let library = tests.parent().unwrap();
-    let rpath = format!("-Wl,-rpath,{}", library.display());
+    // Cargo's LD_LIBRARY_PATH would otherwise win, with a library of an earlier build in it.
+    let rpath = format!("-Wl,--disable-new-dtags,-rpath,{}", library.display());
     let built = Command::new("cc")
         .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
         .arg(package.join("../../bindings/c"))
