@@ -9,7 +9,7 @@ namespace Commute.Client
     /// Undoes a content coding (RFC 9110 section 8.4.1) as the content is read. Content that is cut off, damaged, or
     /// followed by anything else fails with an IOException. Content of no bytes stays empty.
     /// </summary>
-    sealed class DecodedStream : Stream
+    sealed class DecodedStream : ReadStream
     {
         const int InputBytes = 1 << 14;
 
@@ -35,21 +35,9 @@ namespace Commute.Client
         }
 
         public override bool CanRead => encoded.CanRead;
-        public override bool CanSeek => false;
-        public override bool CanWrite => false;
-        public override long Length => throw new NotSupportedException();
-        public override long Position
-        {
-            get { throw new NotSupportedException(); }
-            set { throw new NotSupportedException(); }
-        }
 
-        public override async Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken token)
+        protected override async Task<int> ReadSomeAsync(byte[] buffer, int offset, int count, CancellationToken token)
         {
-            if (buffer == null)
-                throw new ArgumentNullException("buffer");
-            if (offset < 0 || count < 0 || count > buffer.Length - offset)
-                throw new ArgumentOutOfRangeException("count");
             if (failure != null)
                 throw failure;
             if (count == 0)
@@ -86,17 +74,6 @@ namespace Commute.Client
                 throw failure;
             }
         }
-
-        public override int Read(byte[] buffer, int offset, int count) =>
-            ReadAsync(buffer, offset, count, CancellationToken.None).GetAwaiter().GetResult();
-
-        public override void Flush()
-        {
-        }
-
-        public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-        public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-        public override void SetLength(long value) => throw new NotSupportedException();
 
         protected override void Dispose(bool disposing)
         {

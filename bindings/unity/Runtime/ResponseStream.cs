@@ -6,7 +6,7 @@ using System.Threading.Tasks;
 namespace Commute.Client
 {
     /// <summary>The body of a response, as it comes. Disposing it before its end cancels the rest.</summary>
-    sealed class ResponseStream : Stream
+    sealed class ResponseStream : ReadStream
     {
         readonly Call call;
         readonly CancellationTokenRegistration cancellation;
@@ -27,21 +27,9 @@ namespace Commute.Client
         }
 
         public override bool CanRead => !disposed;
-        public override bool CanSeek => false;
-        public override bool CanWrite => false;
-        public override long Length => throw new NotSupportedException();
-        public override long Position
-        {
-            get { throw new NotSupportedException(); }
-            set { throw new NotSupportedException(); }
-        }
 
-        public override async Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken token)
+        protected override async Task<int> ReadSomeAsync(byte[] buffer, int offset, int count, CancellationToken token)
         {
-            if (buffer == null)
-                throw new ArgumentNullException("buffer");
-            if (offset < 0 || count < 0 || count > buffer.Length - offset)
-                throw new ArgumentOutOfRangeException("count");
             if (disposed)
                 throw new ObjectDisposedException("ResponseStream");
             if (token.IsCancellationRequested)
@@ -68,17 +56,6 @@ namespace Commute.Client
                     throw new IOException(error.Message, error);
                 }
         }
-
-        public override int Read(byte[] buffer, int offset, int count) =>
-            ReadAsync(buffer, offset, count, CancellationToken.None).GetAwaiter().GetResult();
-
-        public override void Flush()
-        {
-        }
-
-        public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-        public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-        public override void SetLength(long value) => throw new NotSupportedException();
 
         protected override void Dispose(bool disposing)
         {
