@@ -4,7 +4,7 @@ using System.Net.Http;
 
 namespace Commute.Client
 {
-    /// <summary>Redirects, as SocketsHttpHandler follows them.</summary>
+    /// <summary>Follows redirects by the rules of SocketsHttpHandler, and drops credentials when the origin changes.</summary>
     static class Redirects
     {
         /// <summary>Returns where a response redirects to; null if it does not, or to what is not https.</summary>

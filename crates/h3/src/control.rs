@@ -144,7 +144,7 @@ impl Control {
             // Request streams are the client's bidirectional ones (RFC 9000 section 2.1). For everything else, and for
             // an id that is larger than an earlier one, h3 closes the connection.
             let is_whole = self.ids == 1 && !self.varint.is_begun();
-            if is_whole && self.last_id % 4 == 0 {
+            if is_whole && self.last_id.is_multiple_of(4) {
                 self.go_away.send_replace(Some(self.last_id));
             }
             (self.ids, self.varint) = (0, VarInt::default());

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use client::{Policy, Protocol};
+use client::{Engine, Policy, Protocol, Response};
 use tokio::time::sleep;
 
 use super::{Target, same};
@@ -19,13 +19,7 @@ const ALT_SVC_WITHIN: Duration = Duration::from_secs(15);
 const ALT_SVC_EACH: Duration = Duration::from_millis(100);
 
 pub(super) async fn resumption(target: &Target) -> anyhow::Result<String> {
-    let engine = target.engine()?;
-    target.get_file(&engine, "small.txt").await?;
-    // Tickets come after the handshake, maybe after the response.
-    sleep(TICKETS_WITHIN).await;
-    engine.disconnect().await;
-    let response = target.get(&engine, "/small.txt").send().await?;
-    target.expect(&response, 200)?;
+    let response = again(target, &target.engine()?).await?;
     ensure!(
         response.report().resumed,
         "the second handshake resumed no session"
@@ -37,17 +31,24 @@ pub(super) async fn resumption(target: &Target) -> anyhow::Result<String> {
 pub(super) async fn zero_rtt(target: &Target) -> anyhow::Result<String> {
     let builder = target.builder()?.early_data(true);
     let engine = builder.policy(Policy::H3).build()?;
-    target.get_file(&engine, "small.txt").await?;
-    sleep(TICKETS_WITHIN).await;
-    engine.disconnect().await;
-    let response = target.get(&engine, "/small.txt").send().await?;
-    target.expect(&response, 200)?;
+    let response = again(target, &engine).await?;
     ensure!(
         response.report().early_data,
         "the server took no 0-RTT data"
     );
     same(&response.bytes(100).await?, &files::content(12))?;
     Ok(String::new())
+}
+
+/// Sends a GET, closes its connection and sends the GET again.
+async fn again(target: &Target, engine: &Engine) -> anyhow::Result<Response> {
+    target.get_file(engine, "small.txt").await?;
+    // Tickets come after the handshake, maybe after the response.
+    sleep(TICKETS_WITHIN).await;
+    engine.disconnect().await;
+    let response = target.get(engine, "/small.txt").send().await?;
+    target.expect(&response, 200)?;
+    Ok(response)
 }
 
 pub(super) async fn alt_svc(target: &Target) -> anyhow::Result<String> {
