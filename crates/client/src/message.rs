@@ -92,6 +92,8 @@ pub(crate) enum Event {
     },
     /// It takes no more requests.
     GoAway(ConnId),
+    /// Its peer closed it without an error.
+    Finished(ConnId),
     /// It may take another request, after it had no room for one.
     Room(ConnId),
     Closed {

@@ -7,6 +7,7 @@ use crate::alt_svc::LONGEST_MAX_AGE;
 use crate::event::{Ask, NetworkId, Origin};
 use crate::learn::{Class, Kinds, Learnt};
 use crate::moment::Moment;
+use crate::quota::Quota;
 use crate::standing::{Trial, Udp};
 use sha2::{Digest as _, Sha256};
 
@@ -48,6 +49,8 @@ pub(crate) struct Row {
     pub(crate) quic_unanswered: u8,
     /// Whether the origin takes requests over HTTP/1.1 only.
     pub(crate) http1: bool,
+    /// How many requests it takes on a connection over HTTP/3, if it seems to have such a limit.
+    pub(crate) quota: Option<Quota>,
     /// Responses that began.
     pub(crate) answers: u64,
     pub(crate) last_answer: Option<Moment>,

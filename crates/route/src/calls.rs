@@ -165,6 +165,7 @@ impl Router {
             head: None,
         });
         conn.calls.insert(id);
+        conn.sent = conn.sent.saturating_add(1);
         let begins = conn.watch.deadline().is_none();
         conn.watch.begin(now);
         self.order(Command::Send {
@@ -174,6 +175,7 @@ impl Router {
         if begins {
             self.sample(conn_id);
         }
+        self.keep_quota(conn_id);
     }
 
     pub(crate) fn on_head(&mut self, id: CallId, conn_id: ConnId, alt_svc: &[u8], resumable: bool) {
@@ -227,6 +229,7 @@ impl Router {
             return;
         };
         conn.watch.heard(now);
+        conn.answers = conn.answers.saturating_add(1);
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
         let digest = self.book.digest(&origin);
         let row = self.book.row(network, digest, now);

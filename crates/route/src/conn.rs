@@ -29,6 +29,9 @@ pub(crate) struct Conn {
     /// The first RTT.
     pub(crate) rtt: Option<Duration>,
     pub(crate) calls: BTreeSet<CallId>,
+    /// Requests that were ever sent on it, and those that it answered.
+    pub(crate) sent: u32,
+    pub(crate) answers: u32,
     pub(crate) watch: Watch,
     /// Whether a sample was asked for and has not come.
     pub(crate) sampling: bool,

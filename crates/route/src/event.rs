@@ -273,6 +273,8 @@ pub enum Event<'a> {
     },
     /// The peer takes no more requests on it.
     GoAway(ConnId),
+    /// The peer closed the connection without an error. Calls on it fail by their own events.
+    Finished(ConnId),
     /// The connection could not take a request that was sent there, of which nothing was sent: the peer's limit is
     /// reached, or bodies that nobody reads hold its window.
     Full {

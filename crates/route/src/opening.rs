@@ -129,6 +129,8 @@ impl Router {
                     calls: Default::default(),
                     watch: Watch::new(),
                     sampling: false,
+                    sent: 0,
+                    answers: 0,
                 };
                 self.conns.insert(id, conn);
                 race.race.began(id, over, now);

@@ -17,6 +17,7 @@ impl Router {
         if let Some(conn) = self.conns.get_mut(&conn_id) {
             conn.full = true;
             conn.calls.remove(&id);
+            conn.sent = conn.sent.saturating_sub(1);
             if conn.calls.is_empty() {
                 conn.watch.end();
             }

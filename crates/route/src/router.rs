@@ -112,6 +112,7 @@ impl Router {
             } => self.on_ready(conn, protocol, migrates),
             Event::Closed { conn, fault } => self.on_closed(conn, fault),
             Event::GoAway(conn) => self.drain(conn),
+            Event::Finished(conn) => self.on_finished(conn),
             Event::Full { call, conn } => self.on_full(call, conn),
             Event::Room(conn) => self.on_room(conn),
             Event::Head {

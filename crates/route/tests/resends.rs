@@ -60,6 +60,83 @@ fn a_thousand_requests_outlive_connections_that_take_a_hundred_each() {
 }
 
 #[test]
+fn a_thousand_gets_outlive_connections_that_are_closed_after_a_hundred_each() {
+    for policy in [Policy::H3, Policy::Adaptive] {
+        let mut world = world();
+        world.hint();
+        (world.quic.conn_requests, world.streams, world.finishes) = (100, 128, true);
+        let calls: Vec<_> = (0..500).map(|_| world.ask(pinned(policy))).collect();
+        world.rest(60 * S);
+        let more: Vec<_> = (0..500).map(|_| world.ask(pinned(policy))).collect();
+        world.rest(60 * S);
+        for call in calls.into_iter().chain(more) {
+            let end = world.end_of(call);
+            assert!(matches!(end, Some(End::Done(_))), "{call:?} {end:?}");
+            assert!(world.calls[&call].sends.len() <= 3, "{call:?}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_is_closed_early_says_nothing_of_a_limit() {
+    let mut world = world();
+    world.hint();
+    (world.quic.conn_requests, world.finishes) = (5, true);
+    for _ in 0..6 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(S);
+    world.finishes = false;
+    world.quic.conn_requests = usize::MAX;
+    let before = world.opened[&Quic];
+    for _ in 0..20 {
+        world.ask_and_wait(pinned(Policy::H3));
+    }
+    assert_eq!(world.opened[&Quic], before);
+}
+
+#[test]
+fn an_idle_connection_that_is_closed_says_nothing_of_a_limit() {
+    let mut world = world();
+    world.hint();
+    for _ in 0..20 {
+        world.ask_and_wait(pinned(Policy::H3));
+    }
+    let conn = *world.conns.keys().next().expect("it is open");
+    world.conns.remove(&conn);
+    world.handle(Event::Finished(conn));
+    let fault = Fault::Reset;
+    world.handle(Event::Closed { conn, fault });
+    let before = world.opened[&Quic];
+    for _ in 0..30 {
+        world.ask_and_wait(pinned(Policy::H3));
+    }
+    assert_eq!(world.opened[&Quic], before + 1);
+}
+
+#[test]
+fn a_limit_of_requests_is_forgotten() {
+    let mut world = world();
+    world.hint();
+    (world.quic.conn_requests, world.finishes) = (10, true);
+    for _ in 0..11 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(S);
+    (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
+    let opened = |world: &mut World| {
+        let before = world.opened[&Quic];
+        for _ in 0..30 {
+            world.ask_and_wait(pinned(Policy::H3));
+        }
+        world.opened[&Quic] - before
+    };
+    assert_eq!(opened(&mut world), 3);
+    world.rest(60 * S);
+    assert!(opened(&mut world) <= 1);
+}
+
+#[test]
 fn a_request_that_nothing_ever_takes_fails() {
     let mut world = world();
     world.tcp.conn_requests = 0;

@@ -202,6 +202,7 @@ impl Actor {
                 });
             }
             Event::GoAway(conn) => self.handle(route::Event::GoAway(conn)),
+            Event::Finished(conn) => self.handle(route::Event::Finished(conn)),
             Event::Room(conn) => self.handle(route::Event::Room(conn)),
             Event::Closed { conn, fault } => {
                 if self.conns.remove(&conn).is_some() {

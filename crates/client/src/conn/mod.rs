@@ -108,8 +108,16 @@ struct Interim {
 pub(crate) struct Failure {
     pub(crate) fault: Fault,
     pub(crate) replay: Replay,
-    /// Whether the connection takes no more requests.
-    pub(crate) goes_away: bool,
+    pub(crate) leaving: Option<Leaving>,
+}
+
+/// Why a connection takes no more requests.
+#[derive(Clone, Copy)]
+pub(crate) enum Leaving {
+    /// Its peer says so, or it has ended.
+    GoesAway,
+    /// Its peer closed it without an error.
+    Finished,
 }
 
 impl Conn {
@@ -306,10 +314,12 @@ impl Exchange {
         let &Failure {
             fault,
             mut replay,
-            goes_away,
+            leaving,
         } = failure;
-        if goes_away {
-            self.report(Event::GoAway(conn));
+        match leaving {
+            Some(Leaving::GoesAway) => self.report(Event::GoAway(conn)),
+            Some(Leaving::Finished) => self.report(Event::Finished(conn)),
+            None => {}
         }
         if !self.body.is_kept() {
             replay = Replay::MayHaveActed;
@@ -383,7 +393,7 @@ impl Failure {
         Self {
             fault,
             replay: Replay::Safe,
-            goes_away: false,
+            leaving: None,
         }
     }
 
@@ -391,7 +401,7 @@ impl Failure {
     /// section 6.8, RFC 9114 section 5.2) or because it has ended.
     fn gone_away() -> Self {
         Self {
-            goes_away: true,
+            leaving: Some(Leaving::GoesAway),
             ..Self::before_sending(Fault::Reset)
         }
     }
@@ -400,7 +410,7 @@ impl Failure {
         Self {
             fault,
             replay: Replay::MayHaveActed,
-            goes_away: false,
+            leaving: None,
         }
     }
 }

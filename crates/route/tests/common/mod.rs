@@ -98,6 +98,8 @@ pub struct World {
     pub tcp_limit: usize,
     /// Whether each TCP connection ends with its first response, just before that is complete.
     pub tcp_closes: bool,
+    /// Whether the server over HTTP/3 closes a connection without a word when it has answered `conn_requests`.
+    pub finishes: bool,
     /// How many requests a connection takes at a time.
     pub streams: usize,
     /// Share of responses over HTTP/3 that are 421.
@@ -156,8 +158,9 @@ pub struct Socket {
     /// Whether it takes requests that may be sent early.
     early: bool,
     received: u64,
-    /// Requests that it took.
+    /// Requests that it took, and that it answered.
     requests: usize,
+    answered: usize,
     /// Since when the peer of a TCP connection owes an acknowledgement.
     owed_at: Option<Moment>,
 }
@@ -214,6 +217,7 @@ impl World {
             lost_first_flights: 0.0,
             tcp_limit: usize::MAX,
             tcp_closes: false,
+            finishes: false,
             streams: usize::MAX,
             misdirects: 0.0,
             demands_http1: 0.0,

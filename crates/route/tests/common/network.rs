@@ -140,6 +140,7 @@ impl World {
             early: false,
             received: 0,
             requests: 0,
+            answered: 0,
             owed_at: None,
         };
         assert!(self.conns.insert(conn, socket).is_none());
@@ -210,6 +211,9 @@ impl World {
         let server = self.server(over);
         let socket = self.conns.get_mut(&conn).expect("it is open");
         socket.requests += 1;
+        if socket.requests > server.conn_requests && self.finishes && over == Transport::Quic {
+            return;
+        }
         if socket.requests > server.conn_requests {
             return self.later(self.rtt, Happening::Refused(call.0, conn.0));
         }
@@ -367,6 +371,9 @@ impl World {
                     self.handle(Event::Closed { conn, fault });
                 }
                 self.handle(Event::Done { call, conn, bytes });
+                if self.finishes && over == Transport::Quic {
+                    self.finish_if_spent(conn);
+                }
             }
             Happening::Reset(call, id) => {
                 let (conn, call) = (self.received(id), CallId(call));
@@ -408,6 +415,22 @@ impl World {
             Happening::Packet(id) => {
                 self.received(id);
             }
+        }
+    }
+
+    fn finish_if_spent(&mut self, conn: ConnId) {
+        let limit = self.quic.conn_requests;
+        let Some(socket) = self.conns.get_mut(&conn) else {
+            return;
+        };
+        socket.answered += 1;
+        if socket.answered == limit {
+            let waiting = self.waiting_on(conn);
+            self.conns.remove(&conn);
+            self.handle(Event::Finished(conn));
+            let fault = Fault::Reset;
+            self.handle(Event::Closed { conn, fault });
+            self.fail_on(conn, &waiting, Replay::MayHaveActed);
         }
     }
 

@@ -25,7 +25,7 @@ use rustls::pki_types::CertificateDer;
 use self::credit::Credit;
 use self::early::Early;
 pub(crate) use self::open::open;
-use super::{Exchange, Failure, Interim, cut_off};
+use super::{Exchange, Failure, Interim, Leaving, cut_off};
 use crate::response::Part;
 
 /// RFC 9114 section 8.1.
@@ -341,7 +341,10 @@ fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
             ConnectionError::ApplicationClosed(close) if close.error_code == VERSION_FALLBACK => {
                 Failure::before_sending(Fault::Http11Required)
             }
-            reason => Failure::after_sending(close_fault(reason)),
+            reason => Failure {
+                leaving: is_orderly(reason).then_some(Leaving::Finished),
+                ..Failure::after_sending(close_fault(reason))
+            },
         };
     }
     match error {
@@ -356,6 +359,11 @@ fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
         StreamError::RemoteTerminate { .. } => Failure::after_sending(Fault::Reset),
         _ => Failure::after_sending(Fault::Protocol),
     }
+}
+
+/// Whether the server closed the connection without an error.
+fn is_orderly(reason: &ConnectionError) -> bool {
+    matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code == H3_NO_ERROR)
 }
 
 fn close_fault(error: &ConnectionError) -> Fault {

@@ -13,7 +13,7 @@ use route::Fault;
 use super::credit::Credit;
 use super::early::Early;
 use super::handshake::{Notes, Watched};
-use super::{Conn, H3_NO_ERROR, Requests, chain, close_fault, unspecified};
+use super::{Conn, H3_NO_ERROR, Requests, chain, close_fault, is_orderly, unspecified};
 use crate::conn::{self, CONN_WINDOW, MAX_HEAD_BYTES, Opened, STREAM_WINDOW, Target};
 use crate::message::{Event, Message};
 use crate::tls::Tls;
@@ -192,7 +192,11 @@ impl Attempt<'_> {
             driver.wait_idle().await;
             // Requests wait for what its last frames were.
             drop(driver);
-            let fault = close_fault(&quic.closed().await);
+            let reason = quic.closed().await;
+            if is_orderly(&reason) {
+                messages.send(Message::Event(Event::Finished(conn))).ok();
+            }
+            let fault = close_fault(&reason);
             let closed = Event::Closed { conn, fault };
             messages.send(Message::Event(closed)).ok();
         });
