@@ -42,6 +42,9 @@ pub(super) struct Call {
     pub(super) copies: HashMap<ConnId, Sending>,
     pub(super) attempts: u32,
     pub(super) idle_limit: Option<Duration>,
+    pub(super) connect_limit: Option<Duration>,
+    /// Since when it has had no connection, if it has none.
+    pub(super) waits_since: Instant,
     pub(super) timers: Vec<AbortHandle>,
 }
 
@@ -93,14 +96,9 @@ impl Actor {
             #[cfg(feature = "sign")]
             signer,
         } = outbound;
-        let timers = limits.timed().map(|(phase, limit)| {
-            let messages = self.messages.clone();
-            let timer = tokio::spawn(async move {
-                tokio::time::sleep(limit).await;
-                messages.send(Message::TimedOut(id, phase)).ok();
-            });
-            timer.abort_handle()
-        });
+        let waits_since = Instant::now();
+        let timers = limits.timed();
+        let timers = timers.map(|(phase, limit)| self.timer(id, phase, limit));
         let call = Call {
             origin: origin.clone(),
             label,
@@ -117,6 +115,8 @@ impl Actor {
             copies: HashMap::new(),
             attempts: 0,
             idle_limit: limits.idle,
+            connect_limit: limits.connect,
+            waits_since,
             timers: timers.collect(),
         };
         self.calls.insert(id, call);
@@ -140,7 +140,12 @@ impl Actor {
     /// A limit of a request passed, which may have been kept meanwhile.
     pub(super) fn time_out(&mut self, id: CallId, phase: Phase) {
         let is_late = |call: &Call| match phase {
-            Phase::Connect => call.attempts == 0,
+            Phase::Connect => {
+                let waited = call.waits_since.elapsed();
+                call.copies.is_empty()
+                    && call.reply.is_some()
+                    && call.connect_limit.is_some_and(|limit| waited >= limit)
+            }
             Phase::FirstByte => call.reply.is_some(),
             Phase::Idle | Phase::Whole => true,
         };
@@ -148,6 +153,29 @@ impl Actor {
             self.refuse(id, Error::TimedOut(phase));
             self.handle(route::Event::TimedOut(id));
         }
+    }
+
+    fn timer(&self, id: CallId, phase: Phase, limit: Duration) -> AbortHandle {
+        let messages = self.messages.clone();
+        let timer = tokio::spawn(async move {
+            tokio::time::sleep(limit).await;
+            messages.send(Message::TimedOut(id, phase)).ok();
+        });
+        timer.abort_handle()
+    }
+
+    /// Takes a request from a connection. If it has none left, the wait for the next is limited like the first.
+    pub(super) fn take_from(&mut self, id: CallId, conn: ConnId) -> Option<Sending> {
+        let call = self.calls.get_mut(&id)?;
+        let sending = call.copies.remove(&conn)?;
+        if call.copies.is_empty()
+            && let Some(limit) = call.connect_limit
+        {
+            call.waits_since = Instant::now();
+            let timer = self.timer(id, Phase::Connect, limit);
+            self.calls.get_mut(&id)?.timers.push(timer);
+        }
+        Some(sending)
     }
 
     /// The app let go of a request.

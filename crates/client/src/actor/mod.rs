@@ -239,9 +239,7 @@ impl Actor {
                 fault,
                 replay,
             } => {
-                if let Some(call) = self.calls.get_mut(&call) {
-                    call.copies.remove(&conn);
-                }
+                self.take_from(call, conn);
                 self.handle(route::Event::Failed {
                     call,
                     conn,
@@ -286,9 +284,7 @@ impl Actor {
             Command::Send { call, conn } => self.send(call, conn),
             Command::Deliver { call, conn } => self.deliver(call, conn),
             Command::Withdraw { call, conn } => {
-                if let Some(call) = self.calls.get_mut(&call)
-                    && let Some(sending) = call.copies.remove(&conn)
-                {
+                if let Some(sending) = self.take_from(call, conn) {
                     sending.task.abort();
                 }
             }
@@ -388,6 +384,8 @@ mod tests {
             copies: HashMap::from([(kept, sending)]),
             attempts: 2,
             idle_limit: None,
+            connect_limit: None,
+            waits_since: Instant::now(),
             timers: Vec::new(),
         };
         actor.calls.insert(call, request);

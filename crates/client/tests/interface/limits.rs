@@ -27,6 +27,29 @@ async fn a_handshake_without_end_is_no_connection() {
     assert_eq!(error.to_string(), "no connection within the time limit");
 }
 
+/// A server ends a connection just as it is used again, and is silent on the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handshake_without_end_after_a_dead_connection_is_none() {
+    let (config, engine) = self_signed(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    let first = async {
+        let mut stream = listener.accept().await;
+        assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
+        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(head).await.unwrap();
+        assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
+    };
+    let engine = engine.build().unwrap();
+    let get = || engine.get(&url).connect_limit(SHORT).time_limit(LONG);
+    let gets = async {
+        get().send().await.unwrap().bytes(0).await.unwrap();
+        get().send().await.unwrap_err()
+    };
+    let ((), error) = tokio::join!(first, gets);
+    assert_eq!(error, Error::TimedOut(Phase::Connect));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_thinks_longer_gives_no_first_byte() {
     let server = start(Config {
