@@ -175,7 +175,6 @@ impl Router {
         if begins {
             self.sample(conn_id);
         }
-        self.keep_quota(conn_id);
     }
 
     pub(crate) fn on_head(&mut self, id: CallId, conn_id: ConnId, alt_svc: &[u8], resumable: bool) {
@@ -281,19 +280,20 @@ impl Router {
         let silent = conn.watch.is_silent();
         conn.watch.end();
         let (origin, state) = (conn.origin.clone(), conn.state);
+        let spent = conn.is_spent() && !state.is_opening();
         // One whose handshake is not done is its race's.
         if silent && matches!(state, ConnState::Ready(_)) {
             return self.close_silent(conn_id);
         }
+        if spent || state == ConnState::Draining {
+            self.close(conn_id);
+            // What waited for it to be free needs another one.
+            return self.place_waiting(&origin);
+        }
         match state {
-            ConnState::Draining => {
-                self.close(conn_id);
-                // What waited for it to be free needs another one.
-                self.place_waiting(&origin);
-            }
             ConnState::Ready(Protocol::H1) => self.place_waiting(&origin),
             ConnState::Ready(_) if was_full => self.place_waiting(&origin),
-            ConnState::Ready(_) | ConnState::Opening | ConnState::Early => {}
+            _ => {}
         }
     }
 

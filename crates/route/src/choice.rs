@@ -45,6 +45,7 @@ impl Router {
                 && conn.network == network
                 && conn.state == ConnState::Early
                 && !conn.full
+                && !conn.is_spent()
                 && !conn.watch.is_silent()
         };
         let may = ask.early && self.allows(ask.policy, Transport::Quic);

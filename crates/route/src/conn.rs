@@ -29,9 +29,11 @@ pub(crate) struct Conn {
     /// The first RTT.
     pub(crate) rtt: Option<Duration>,
     pub(crate) calls: BTreeSet<CallId>,
-    /// Requests that were ever sent on it, and those that it answered.
+    /// Requests that were sent on it and that its peer may count, and those that it answered.
     pub(crate) sent: u32,
     pub(crate) answers: u32,
+    /// How many requests its peer answers, if it seems to have such a limit.
+    pub(crate) quota: Option<u32>,
     pub(crate) watch: Watch,
     /// Whether a sample was asked for and has not come.
     pub(crate) sampling: bool,
@@ -71,7 +73,7 @@ impl Conn {
             ConnState::Ready(_) => true,
             ConnState::Opening | ConnState::Early | ConnState::Draining => false,
         };
-        has_room && !self.full && !self.watch.is_silent()
+        has_room && !self.full && !self.is_spent() && !self.watch.is_silent()
     }
 
     /// Whether it works: it is open, and nothing that it owes is late.

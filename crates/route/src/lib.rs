@@ -71,7 +71,7 @@
 //! |---|---|
 //! | requests at a time | [`MAX_CALLS`] |
 //! | connections; to one origin over HTTP/1.1, with long responses, over HTTP/2 and HTTP/3 each | [`MAX_CONNS`]; [`MAX_H1_CONNS`], [`MAX_LONG_H1_CONNS`], [`MAX_SHARED_CONNS`] |
-//! | requests on a connection over HTTP/3, for 60 s after the origin closed one amid requests without an error | as many as it answered there, if at least 8 |
+//! | requests on a connection over HTTP/3, for 60 s after the origin closed one with H3_NO_ERROR and cut off four requests | as many as it answered there, if at least 8 |
 //! | networks, origins on a network, offers, kinds of one | 32, 256, 64, 32 |
 //! | sends of a request that its origin may have acted on; that it refuses while it answers nothing else | 3; 4 |
 //! | bytes of the memory file | [`MAX_MEMORY_BYTES`] |

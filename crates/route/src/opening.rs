@@ -131,6 +131,7 @@ impl Router {
                     sampling: false,
                     sent: 0,
                     answers: 0,
+                    quota: None,
                 };
                 self.conns.insert(id, conn);
                 race.race.began(id, over, now);
@@ -204,6 +205,7 @@ impl Router {
         (conn.state, conn.migrates) = (ConnState::Ready(protocol), migrates);
         let conn = conn.clone();
         let (origin, over) = (conn.origin.clone(), conn.over);
+        self.set_quota(id);
         self.learn_cold(&conn, now.since(conn.opened));
         let rtt = conn.rtt;
         let digest = self.book.digest(&origin);
@@ -258,6 +260,7 @@ impl Router {
         if conn.state == ConnState::Opening {
             conn.state = ConnState::Early;
             let origin = conn.origin.clone();
+            self.set_quota(id);
             self.place_waiting(&origin);
         }
     }

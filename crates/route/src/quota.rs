@@ -1,21 +1,24 @@
-//! Servers that end a connection after so many requests.
+//! Servers that close a connection over HTTP/3 after a number of requests.
 //!
-//! nginx does at `keepalive_requests`. Over HTTP/2 it tells by GOAWAY which requests it will not answer. Over HTTP/3
-//! nginx 1.26 closes the connection without a word, so that requests on it fail, and on the next one fail again.
+//! nginx does so at `keepalive_requests`. Over HTTP/2 its GOAWAY names the requests that it will not answer. Over
+//! HTTP/3, nginx 1.26 closes the connection with H3_NO_ERROR and no GOAWAY: the requests on it fail, and their
+//! repetitions would fail again at the end of the next connection.
 
 use std::time::Duration;
 
 use crate::conn::{Conn, ConnState};
-use crate::event::{ConnId, NetworkId, Origin, Transport};
+use crate::event::{ConnId, Transport};
 use crate::moment::Moment;
 use crate::router::Router;
 
-/// Fewer answers than this say nothing of a number: any server that is stopped closes its connections.
-const FEWEST: u32 = 8;
-/// So long the number is believed.
+/// With fewer answers, a close is more likely that of a server that stops.
+const MIN_ANSWERS: u32 = 8;
+/// With fewer requests cut off, repetitions within their own limit do.
+const MIN_CUT_OFF: usize = 4;
+/// How long a limit that was learnt applies.
 const MEMORY: Duration = Duration::from_secs(60);
 
-/// How many requests an origin takes on a connection over HTTP/3.
+/// How many requests an origin answers on a connection over HTTP/3.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quota {
     requests: u32,
@@ -23,57 +26,62 @@ pub(crate) struct Quota {
 }
 
 impl Router {
-    /// A peer ended a connection without an error. If requests were on it, their repetitions go to connections that
-    /// are given no more than it had answered.
+    /// A peer closed a connection without an error. If it cut off several requests, connections to its origin are
+    /// given no more requests than it had answered.
     pub(crate) fn on_finished(&mut self, id: ConnId) {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
         };
-        if !matches!(conn.state, ConnState::Ready(_) | ConnState::Draining) {
+        if conn.state.is_opening() {
             return;
         }
         conn.state = ConnState::Draining;
         let requests = conn.answers;
-        if conn.over != Transport::Quic || conn.calls.is_empty() || requests < FEWEST {
+        if conn.over != Transport::Quic || conn.calls.len() < MIN_CUT_OFF || requests < MIN_ANSWERS
+        {
             return;
         }
         let (origin, network) = (conn.origin.clone(), conn.network);
+        let of_origin =
+            |conn: &&mut Conn| conn.network == network && conn.is_of(&origin, Transport::Quic);
+        for conn in self.conns.values_mut().filter(of_origin) {
+            conn.quota = Some(requests);
+        }
         let digest = self.book.digest(&origin);
         self.book.row(network, digest, now).quota = Some(Quota {
             requests,
             until: now + MEMORY,
         });
-        let conns = self.conns.values_mut();
-        for conn in
-            conns.filter(|conn| conn.network == network && conn.is_of(&origin, Transport::Quic))
-        {
-            conn.spend(requests);
+        self.close_spent();
+    }
+
+    /// A connection over HTTP/3 takes requests from now on: as many as its origin is known to answer.
+    pub(crate) fn set_quota(&mut self, id: ConnId) {
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return;
+        };
+        let row = (conn.network, self.book.digest(&conn.origin));
+        let quota = self.book.rows.get(&row).and_then(|row| row.quota);
+        let quota = quota.filter(|quota| self.now < quota.until);
+        if conn.over == Transport::Quic {
+            conn.quota = quota.map(|quota| quota.requests);
         }
     }
 
-    /// Lets a connection take no more requests once it has had as many as its origin takes.
-    pub(crate) fn keep_quota(&mut self, id: ConnId) {
-        if let Some(conn) = self.conns.get(&id)
-            && conn.over == Transport::Quic
-            && let Some(requests) = self.quota(&conn.origin, conn.network)
-            && let Some(conn) = self.conns.get_mut(&id)
-        {
-            conn.spend(requests);
+    /// Closes connections that can take no more requests and have none.
+    fn close_spent(&mut self) {
+        let spent = |conn: &Conn| conn.is_spent() && conn.calls.is_empty();
+        let ids = self.conns.iter().filter(|(_, conn)| spent(conn));
+        for id in ids.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.close(id);
         }
-    }
-
-    fn quota(&self, origin: &Origin, network: NetworkId) -> Option<u32> {
-        let row = self.book.rows.get(&(network, self.book.digest(origin)));
-        let quota = row.and_then(|row| row.quota);
-        Some(quota.filter(|quota| self.now < quota.until)?.requests)
     }
 }
 
 impl Conn {
-    fn spend(&mut self, quota: u32) {
-        if matches!(self.state, ConnState::Ready(_)) && self.sent >= quota {
-            self.state = ConnState::Draining;
-        }
+    /// Whether it had as many requests as its peer answers.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.quota.is_some_and(|quota| self.sent >= quota)
     }
 }

@@ -20,6 +20,11 @@ impl Router {
             return;
         };
         let Copy { over, network, .. } = call.copies.remove(index);
+        if replay == Replay::Safe
+            && let Some(conn) = self.conns.get_mut(&conn_id)
+        {
+            conn.sent = conn.sent.saturating_sub(1);
+        }
         call.may_have_acted |= replay == Replay::MayHaveActed;
         let (origin, alone) = (call.origin.clone(), call.copies.is_empty());
         let refusals = self.count_refusal(id, network);

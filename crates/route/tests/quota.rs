@@ -1,0 +1,178 @@
+//! Servers that close a connection over HTTP/3 after a number of requests, without GOAWAY.
+
+#[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+mod common;
+
+use std::time::Duration;
+
+use Transport::Quic;
+use common::{End, Server, Way, World, ask};
+use route::{Ask, Event, Fault, MAX_SHARED_CONNS, Policy, Transport};
+
+const S: Duration = Duration::from_secs(1);
+
+fn world() -> World {
+    let server = Server::of(Way::Free, 60.0);
+    let mut world = World::new(1, 50, server, server);
+    world.hint();
+    world
+}
+
+fn pinned(policy: Policy) -> Ask {
+    Ask { policy, ..ask() }
+}
+
+#[test]
+fn a_thousand_gets_outlive_connections_that_are_closed_after_a_hundred_each() {
+    for policy in [Policy::H3, Policy::Adaptive] {
+        let mut world = world();
+        (world.quic.conn_requests, world.streams, world.finishes) = (100, 128, true);
+        // The router takes 512 at a time.
+        let calls: Vec<_> = (0..500).map(|_| world.ask(pinned(policy))).collect();
+        world.rest(10 * S);
+        let more: Vec<_> = (0..500).map(|_| world.ask(pinned(policy))).collect();
+        world.rest(60 * S);
+        for call in calls.into_iter().chain(more) {
+            let end = world.end_of(call);
+            assert!(matches!(end, Some(End::Done(_))), "{call:?} {end:?}");
+            assert!(world.calls[&call].sends.len() <= 3, "{call:?}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_counts_requests_that_are_sent_before_the_handshake_is_done() {
+    let mut world = world();
+    (world.quic.conn_requests, world.finishes) = (100, true);
+    let early = Ask {
+        early: true,
+        ..pinned(Policy::H3)
+    };
+    for _ in 0..4 {
+        let calls: Vec<_> = (0..450).map(|_| world.ask(early)).collect();
+        world.rest(5 * S);
+        for call in calls {
+            assert_eq!(world.end_of(call), Some(End::Done(Quic)), "{call:?}");
+            assert!(world.calls[&call].sends.len() <= 2, "{call:?}");
+        }
+    }
+    assert_eq!(world.early_refused, 0.0);
+}
+
+#[test]
+fn a_connection_that_is_closed_early_says_nothing_of_a_limit() {
+    let mut world = world();
+    (world.quic.conn_requests, world.finishes) = (5, true);
+    for _ in 0..10 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(S);
+    world.finishes = false;
+    world.quic.conn_requests = usize::MAX;
+    let before = world.opened[&Quic];
+    for _ in 0..20 {
+        world.ask_and_wait(pinned(Policy::H3));
+    }
+    assert!(world.opened[&Quic] <= before + 1);
+}
+
+#[test]
+fn an_idle_connection_that_is_closed_says_nothing_of_a_limit() {
+    let mut world = world();
+    for _ in 0..20 {
+        world.ask_and_wait(pinned(Policy::H3));
+    }
+    let conn = *world.conns.keys().next().expect("it is open");
+    world.conns.remove(&conn);
+    world.handle(Event::Finished(conn));
+    let fault = Fault::Reset;
+    world.handle(Event::Closed { conn, fault });
+    let before = world.opened[&Quic];
+    for _ in 0..30 {
+        world.ask_and_wait(pinned(Policy::H3));
+    }
+    assert_eq!(world.opened[&Quic], before + 1);
+}
+
+#[test]
+fn a_few_requests_that_are_cut_off_say_nothing_of_a_limit() {
+    let mut world = world();
+    (world.quic.conn_requests, world.finishes) = (20, true);
+    for _ in 0..23 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(S);
+    (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
+    let before = world.opened[&Quic];
+    for _ in 0..30 {
+        world.ask_and_wait(pinned(Policy::H3));
+    }
+    assert_eq!(world.opened[&Quic], before);
+}
+
+/// The limit of a connection's requests is larger than that of those at a time.
+#[test]
+fn connections_stay_few_where_a_limit_is_known() {
+    let mut world = world();
+    (world.quic.conn_requests, world.finishes) = (20, true);
+    for _ in 0..30 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(S);
+    (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
+    world.streams = 4;
+    world.body_time = Duration::from_secs(100_000);
+    for _ in 0..400 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(20 * S);
+    assert_eq!(world.conns.len(), MAX_SHARED_CONNS);
+    // Each takes its twenty; one had ten that were cut off.
+    world.streams = usize::MAX;
+    for conn in world.conns.keys().copied().collect::<Vec<_>>() {
+        world.handle(Event::Room(conn));
+    }
+    world.rest(20 * S);
+    assert_eq!(world.conns.len(), MAX_SHARED_CONNS);
+    let sent = world.calls.values().filter(|log| !log.sends.is_empty());
+    assert_eq!(sent.count(), 30 + 20 * MAX_SHARED_CONNS - 10);
+}
+
+#[test]
+fn idle_connections_that_had_as_many_requests_are_closed() {
+    let mut world = world();
+    world.streams = 10;
+    for _ in 0..40 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(S);
+    let before = world.conns.len();
+    world.body_time = Duration::from_secs(100_000);
+    let calls: Vec<_> = (0..4).map(|_| world.ask(pinned(Policy::H3))).collect();
+    world.rest(S);
+    let (_, conn) = world.calls[&calls[0]].sends[0];
+    world.handle(Event::Finished(conn));
+    assert!(world.conns.len() < before, "{before} are open");
+}
+
+#[test]
+fn a_limit_of_requests_is_forgotten() {
+    let mut world = world();
+    (world.quic.conn_requests, world.finishes) = (10, true);
+    for _ in 0..14 {
+        world.ask(pinned(Policy::H3));
+    }
+    world.rest(S);
+    (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
+    let opened = |world: &mut World| {
+        let before = world.opened[&Quic];
+        for _ in 0..30 {
+            world.ask_and_wait(pinned(Policy::H3));
+        }
+        world.opened[&Quic] - before
+    };
+    assert_eq!(opened(&mut world), 3);
+    assert!(world.conns.len() <= 1, "spent ones are closed");
+    world.rest(60 * S);
+    assert!(opened(&mut world) <= 1);
+}
