@@ -312,7 +312,7 @@ typedef struct cm_request {
   uint32_t flags;
   // The time until the response is complete. 0: no limit; likewise in those that follow.
   uint32_t limit_ms;
-  // The time until there is a connection, all attempts together.
+  // The time until there is a connection, all attempts together. If it fails, the wait for the next is limited, too.
   uint32_t connect_ms;
   // The time until the head of the response is there, including that for a connection.
   uint32_t first_byte_ms;

@@ -71,7 +71,8 @@ impl From<Error> for End {
         let kind = match &error {
             Error::Plain(_) | Error::Invalid(_) => Kind::Unavailable,
             Error::Ended => Kind::Lost,
-            Error::TimedOut(Phase::Connect) => Kind::ConnectTimedOut,
+            // Sockets limit only the wait for a connection, which may be the second one.
+            Error::TimedOut(Phase::Connect | Phase::FirstByte) => Kind::ConnectTimedOut,
             Error::Failed {
                 fault: Fault::Certificate,
                 ..

@@ -159,8 +159,8 @@ impl Request {
     }
 
     /// Limits the time until the request has a connection, from resolving the name to the end of the
-    /// handshake, all attempts together. If that connection turns out to be dead, the time until it has another
-    /// is limited alike.
+    /// handshake, all attempts together. If that connection fails, the wait for the next has the same limit; if the
+    /// server may have acted meanwhile, the error is that of [`Phase::FirstByte`](crate::Phase::FirstByte).
     pub fn connect_limit(mut self, limit: Duration) -> Self {
         self.limits.connect = Some(limit);
         self

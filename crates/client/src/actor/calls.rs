@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use http::header::ALT_SVC;
 use http::{HeaderValue, StatusCode};
-use route::{CallId, ConnId, Origin, Why};
+use route::{CallId, ConnId, Origin, Replay, Why};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
@@ -43,8 +43,12 @@ pub(super) struct Call {
     pub(super) attempts: u32,
     pub(super) idle_limit: Option<Duration>,
     pub(super) connect_limit: Option<Duration>,
-    /// Since when it has had no connection, if it has none.
+    /// Limits the present wait for a connection, but for the first.
+    pub(super) connect_timer: Option<AbortHandle>,
+    /// Start of the present wait for a connection.
     pub(super) waits_since: Instant,
+    /// Whether the server may have acted on a copy.
+    pub(super) may_have_acted: bool,
     pub(super) timers: Vec<AbortHandle>,
 }
 
@@ -116,7 +120,9 @@ impl Actor {
             attempts: 0,
             idle_limit: limits.idle,
             connect_limit: limits.connect,
+            connect_timer: None,
             waits_since,
+            may_have_acted: false,
             timers: timers.collect(),
         };
         self.calls.insert(id, call);
@@ -149,10 +155,16 @@ impl Actor {
             Phase::FirstByte => call.reply.is_some(),
             Phase::Idle | Phase::Whole => true,
         };
-        if self.calls.get(&id).is_some_and(is_late) {
-            self.refuse(id, Error::TimedOut(phase));
-            self.handle(route::Event::TimedOut(id));
-        }
+        let Some(call) = self.calls.get(&id).filter(|call| is_late(call)) else {
+            return;
+        };
+        let phase = match phase {
+            // An app may send what has had no connection again.
+            Phase::Connect if call.may_have_acted => Phase::FirstByte,
+            phase => phase,
+        };
+        self.refuse(id, Error::TimedOut(phase));
+        self.handle(route::Event::TimedOut(id));
     }
 
     fn timer(&self, id: CallId, phase: Phase, limit: Duration) -> AbortHandle {
@@ -164,16 +176,26 @@ impl Actor {
         timer.abort_handle()
     }
 
-    /// Takes a request from a connection. If it has none left, the wait for the next is limited like the first.
-    pub(super) fn take_from(&mut self, id: CallId, conn: ConnId) -> Option<Sending> {
+    /// Takes a request from a connection. If it has none left, the wait for the next has the same limit as the first.
+    pub(super) fn take_from(
+        &mut self,
+        id: CallId,
+        conn: ConnId,
+        replay: Replay,
+    ) -> Option<Sending> {
         let call = self.calls.get_mut(&id)?;
+        call.may_have_acted |= replay == Replay::MayHaveActed;
         let sending = call.copies.remove(&conn)?;
         if call.copies.is_empty()
+            && call.reply.is_some()
             && let Some(limit) = call.connect_limit
         {
             call.waits_since = Instant::now();
             let timer = self.timer(id, Phase::Connect, limit);
-            self.calls.get_mut(&id)?.timers.push(timer);
+            let before = self.calls.get_mut(&id)?.connect_timer.replace(timer);
+            if let Some(before) = before {
+                before.abort();
+            }
         }
         Some(sending)
     }
@@ -382,6 +404,7 @@ impl Actor {
                 .into_values()
                 .map(|sending| sending.task)
                 .chain(call.timers)
+                .chain(call.connect_timer)
             {
                 task.abort();
             }

@@ -6,7 +6,7 @@ mod conns;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use route::{Ask, CallId, Command, Config, ConnId, Moment, Origin, QueryId, Router};
+use route::{Ask, CallId, Command, Config, ConnId, Moment, Origin, QueryId, Replay, Router};
 use tokio::sync::mpsc;
 
 use self::calls::Call;
@@ -239,7 +239,7 @@ impl Actor {
                 fault,
                 replay,
             } => {
-                self.take_from(call, conn);
+                self.take_from(call, conn, replay);
                 self.handle(route::Event::Failed {
                     call,
                     conn,
@@ -284,7 +284,7 @@ impl Actor {
             Command::Send { call, conn } => self.send(call, conn),
             Command::Deliver { call, conn } => self.deliver(call, conn),
             Command::Withdraw { call, conn } => {
-                if let Some(sending) = self.take_from(call, conn) {
+                if let Some(sending) = self.take_from(call, conn, Replay::MayHaveActed) {
                     sending.task.abort();
                 }
             }
@@ -385,7 +385,9 @@ mod tests {
             attempts: 2,
             idle_limit: None,
             connect_limit: None,
+            connect_timer: None,
             waits_since: Instant::now(),
+            may_have_acted: false,
             timers: Vec::new(),
         };
         actor.calls.insert(call, request);
