@@ -58,7 +58,7 @@ namespace Commute.Client
         /// <summary>Which content encodings are asked for and undone; none.</summary>
         public DecompressionMethods AutomaticDecompression { get; set; }
 
-        /// <summary>How long a request may wait for a connection, all attempts together; infinite.</summary>
+        /// <summary>How long a request may wait for a connection, all attempts together, and for another if that fails; infinite.</summary>
         public TimeSpan ConnectTimeout
         {
             get { return connectTimeout; }

@@ -183,7 +183,7 @@ pub struct cm_request {
     pub flags: u32,
     /// The time until the response is complete. 0: no limit; likewise in those that follow.
     pub limit_ms: u32,
-    /// The time until there is a connection, all attempts together.
+    /// The time until there is a connection, all attempts together. If it fails, the wait for the next is limited, too.
     pub connect_ms: u32,
     /// The time until the head of the response is there, including that for a connection.
     pub first_byte_ms: u32,
