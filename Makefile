@@ -6,7 +6,7 @@
 #   JOBS=1                   one cell at a time instead of two, and in `make conformance` one driver;
 #                            `make run` then takes about 9 minutes
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
-#   FUZZ_SECONDS=600         how long `make fuzz` fuzzes each parser; none: 2
+#   FUZZ_SECONDS=600         how long `make fuzz` fuzzes each parser; none: 2, built without optimisation
 #   SERVERS=nginx,caddy      the servers of `make interop`; none: all. CHECKS, PROTOCOLS and CLIENTS select, too
 #                            (interop/README.md)
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
@@ -17,7 +17,7 @@ QUICK ?=
 SEED ?=
 JOBS ?= 2
 STACKS ?=
-FUZZ_SECONDS ?= 2
+FUZZ_SECONDS ?=
 SERVERS ?=
 CHECKS ?=
 PROTOCOLS ?=
@@ -56,7 +56,6 @@ test: stacks
 	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
 	$(BUILD)
 	$(CARGO) test --workspace
-	$(CARGO) test --package commute-client --features https-records --lib --test https_records
 
 # Never fails: without Python, the libcurl arms are unsupported cells that say so.
 stacks:
@@ -122,7 +121,6 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --all --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --package commute-client --features https-records --lib --test https_records -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
 # Checks the licences and sources of all dependencies, and that none is banned (deny.toml).
@@ -135,7 +133,7 @@ advisories:
 
 # Fuzzes every parser with coverage feedback, beginning with the inputs in fuzz/corpus.
 fuzz:
-	fuzz/run $(FUZZ_SECONDS)
+	fuzz/run $(if $(FUZZ_SECONDS),--release $(FUZZ_SECONDS),2)
 
 # Measures the link's accuracy and capacity (docs/link-accuracy.md), then the server under load.
 bench:
