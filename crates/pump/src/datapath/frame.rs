@@ -4,6 +4,9 @@ use link::Transport;
 
 /// Length of an Ethernet header.
 pub(crate) const ETHERNET_LEN: usize = 14;
+/// Where a checksum is in the header of its protocol (RFC 9293 section 3.1, RFC 768).
+pub(crate) const TCP_CHECKSUM: usize = 16;
+pub(crate) const UDP_CHECKSUM: usize = 6;
 const MAX_EXTENSIONS: usize = 4;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -217,16 +220,16 @@ pub(crate) fn complete_checksum(frame: &mut [u8], start: usize, offset: usize) -
     if offset + 2 > covered.len() {
         return false;
     }
-    let checksum = checksum_of(sum(covered));
+    let checksum = checksum_of(sum(covered), offset);
     covered[offset..offset + 2].copy_from_slice(&checksum.to_be_bytes());
     true
 }
 
-/// Returns the checksum of words with this sum.
-pub(crate) fn checksum_of(sum: u64) -> u16 {
+/// Returns the checksum of words with this sum, for the field at `offset` of a transport's header.
+pub(crate) fn checksum_of(sum: u64, offset: usize) -> u16 {
     match !fold(sum) {
-        // A UDP checksum of 0 would mean "none" (RFC 768); 0xffff is the same in one's complement.
-        0 => 0xffff,
+        // In UDP 0 would mean "none" (RFC 768); 0xffff is the same in one's complement. TCP has 0 (RFC 1624).
+        0 if offset == UDP_CHECKSUM => 0xffff,
         checksum => checksum,
     }
 }
@@ -405,5 +408,15 @@ mod tests {
         assert_eq!(fold(sum(&pseudo) + sum(&frame[34..])), 0xffff);
         assert!(!complete_checksum(&mut frame, 44, 6));
         assert!(!complete_checksum(&mut frame, 99, 0));
+    }
+
+    #[test]
+    fn only_udp_represents_a_checksum_of_zero_by_ones() {
+        for (offset, expected) in [(UDP_CHECKSUM, [0xff, 0xff]), (TCP_CHECKSUM, [0, 0])] {
+            let mut header = [0; 20];
+            header[..2].fill(0xff);
+            assert!(complete_checksum(&mut header, 0, offset));
+            assert_eq!(header[offset..offset + 2], expected);
+        }
     }
 }

@@ -1,11 +1,7 @@
 //! Rewrites the ports of TCP and UDP packets, as a NAT does.
 
-use super::frame::{self, Parsed, fnv};
+use super::frame::{self, Parsed, TCP_CHECKSUM, UDP_CHECKSUM, fnv};
 use link::Transport;
-
-/// Where a checksum is in the header of its protocol (RFC 9293 section 3.1, RFC 768).
-const TCP_CHECKSUM: usize = 16;
-const UDP_CHECKSUM: usize = 6;
 
 /// One end of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +53,7 @@ pub(crate) fn set_port(frame: &mut [u8], parsed: &Parsed, end: End, port: u16) {
         return;
     }
     let sum = u64::from(!checksum) + u64::from(!former) + u64::from(port);
-    let checksum = frame::checksum_of(sum);
+    let checksum = frame::checksum_of(sum, checksum_at);
     header[checksum_at..checksum_at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
@@ -106,7 +102,8 @@ mod tests {
         }
         frame.extend(data);
         let checksum = !folded_sum(&frame);
-        let checksum = if checksum == 0 { 0xffff } else { checksum };
+        let none = protocol == UDP && checksum == 0;
+        let checksum = if none { 0xffff } else { checksum };
         let at = start + if protocol == TCP { 16 } else { 6 };
         frame[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
         frame
