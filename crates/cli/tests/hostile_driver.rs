@@ -90,7 +90,15 @@ fn lying_drivers_fail_only_their_own_cells() {
     sandbox.write("hostile.toml", &study);
 
     let output = sandbox
-        .run(&["run", "hostile.toml", "--out", "run", "--no-self-test"])
+        .run(&[
+            "run",
+            "hostile.toml",
+            "--out",
+            "run",
+            "--no-self-test",
+            "--jobs",
+            "2",
+        ])
         .exits_with(3);
     let data = sandbox.records("run");
     assert_complete(&data);
