@@ -1,15 +1,3 @@
 #![no_main]
-//! The `Alt-Svc` field of a response.
 
-use libfuzzer_sys::fuzz_target;
-use route::alt_svc::{AltSvc, parse};
-
-fuzz_target!(|data: &[u8]| {
-    if let AltSvc::H3 { port, max_age } = parse(data, 443) {
-        assert!(
-            (1..1024).contains(&port),
-            "an unprivileged port for a privileged origin"
-        );
-        assert!(max_age.as_secs() <= 7 * 86_400);
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_targets::alt_svc(data));

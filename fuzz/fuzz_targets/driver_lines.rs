@@ -1,18 +1,3 @@
 #![no_main]
-//! Lines of the driver protocol and of the codec runners' protocol, in both directions.
 
-use std::str;
-
-use driver::codec_runner;
-use driver::protocol::{Reply, Request};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| {
-    codec_runner::Request::parse(data).ok();
-    serde_json::from_slice::<codec_runner::Reply>(data).ok();
-    serde_json::from_slice::<Reply>(data).ok();
-    if let Ok(line) = str::from_utf8(data) {
-        Request::parse(line).ok();
-        driver::printable(line);
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_targets::driver_lines(data));

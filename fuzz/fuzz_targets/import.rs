@@ -1,23 +1,3 @@
 #![no_main]
-//! Measurements taken elsewhere, as CSV.
 
-use lab::{ImportOptions, ImportedCall};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|data: &[u8]| {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_reader(data);
-    let rows: Result<Vec<ImportedCall>, _> = reader.deserialize().collect();
-    if let Ok(rows) = rows {
-        let rows: Vec<_> = (2..).zip(rows).collect();
-        let options = ImportOptions {
-            study: "imported".to_owned(),
-            question: "?".to_owned(),
-            baseline: None,
-        };
-        if let Ok((run, cells)) = lab::import(&rows, &options) {
-            record::RunData::new(run, cells).expect("what is imported can be read");
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_targets::import(data));

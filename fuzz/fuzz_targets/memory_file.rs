@@ -1,35 +1,3 @@
 #![no_main]
-//! The client's memory file: its contents behind a right head and checksum, which random bytes
-//! would never have.
 
-use libfuzzer_sys::fuzz_target;
-use route::{Config, Event, MAX_MEMORY_BYTES, Moment, Origin, Recalled, Router, WallSeconds};
-use sha2::{Digest, Sha256};
-
-const WALL: WallSeconds = WallSeconds(1_800_000_000);
-
-fuzz_target!(|data: &[u8]| {
-    let mut file = b"CMTR\0\x01".to_vec();
-    file.extend((data.len() as u32).to_be_bytes());
-    file.extend(data);
-    file.extend(&Sha256::digest(data)[..8]);
-    let mut router = Router::new(Config::default());
-    let recalled = router.recall(&file, WALL);
-    let origin = Origin::new("a.example", 443);
-    router.handle(
-        Event::Hint {
-            origin: &origin,
-            port: 443,
-        },
-        Moment::from_ns(1),
-    );
-    router.explain(&origin);
-    if recalled == Recalled::Whole {
-        let again = router.memory(WALL);
-        assert!(again.len() <= MAX_MEMORY_BYTES);
-        assert_eq!(
-            Router::new(Config::default()).recall(&again, WALL),
-            Recalled::Whole
-        );
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_targets::memory_file(data));

@@ -1,19 +1,3 @@
 #![no_main]
-//! A value file, as the codec runners read it.
 
-use std::str;
-
-use libfuzzer_sys::fuzz_target;
-use wire::{Kind, from_value, to_value};
-
-fuzz_target!(|data: &[u8]| {
-    if let Some((kind, text)) = data.split_first()
-        && let Some(kind) = Kind::ALL.get(usize::from(*kind))
-        && let Ok(text) = str::from_utf8(text)
-        && let Ok(message) = from_value(*kind, text)
-    {
-        // Compared as text, because NaN is not equal to itself.
-        let again = from_value(*kind, &to_value(&message)).expect("what is written can be read");
-        assert_eq!(to_value(&again), to_value(&message));
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz_targets::value_file(data));

@@ -31,12 +31,12 @@ const LARGE: usize = 300_000;
 const PIECE: usize = 8 << 10;
 
 /// A server that runs as long as the process.
-pub struct Server {
-    pub urls: Vec<String>,
-    pub roots_pem: String,
+pub(super) struct Server {
+    pub(super) urls: Vec<String>,
+    pub(super) roots_pem: String,
 }
 
-pub static SERVER: LazyLock<Server> = LazyLock::new(|| {
+pub(super) static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let (config, roots_pem) = tls();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has ports");
     let port = listener.local_addr().expect("it is bound").port();

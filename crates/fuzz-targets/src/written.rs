@@ -1,12 +1,10 @@
-//! What several targets check.
-
 use std::io::ErrorKind;
 
 use init::Written;
 use lab::Study;
 
 /// Panics if `commute run` could not read the study.
-pub fn expect_study(written: &Written) {
+pub(crate) fn expect_study(written: &Written) {
     let read = |path: &str, _limit: u64| {
         let file = written.files.iter().find(|(known, _)| known == path);
         let text = file.map(|(_, text)| text.clone().into_bytes());

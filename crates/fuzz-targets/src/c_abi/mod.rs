@@ -1,14 +1,8 @@
-#![no_main]
-//! The client's C interface: any sequence of calls, from four threads at once, with ids that are live,
-//! stale, foreign or made up, and a server that answers some of the requests. Nothing may crash, hang, or
-//! touch memory that is not its own.
-
 mod server;
 
 use std::sync::Mutex;
 
-use commute_client::*;
-use libfuzzer_sys::fuzz_target;
+use client_c::*;
 
 use server::SERVER;
 
@@ -38,7 +32,9 @@ struct Ids {
     chains: Vec<u64>,
 }
 
-fuzz_target!(|data: &[u8]| {
+/// Calls the client's C interface in any sequence, from four threads at once, with ids that are live, stale, foreign or
+/// made up. A server answers some of the requests. Nothing may crash, hang, or touch memory that is not its own.
+pub fn c_abi(data: &[u8]) {
     let ids = Mutex::new(Ids::default());
     for trust in [cm_trust::CM_TRUST_ROOTS, cm_trust::CM_TRUST_APP] {
         let (status, engine) = new_engine(0, trust as u32);
@@ -60,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
         let status = cm_engine_close(engine);
         assert!(matches!(status, cm_status::CM_OK | cm_status::CM_E_CLOSED));
     }
-});
+}
 
 fn operate(ids: &Mutex<Ids>, [operation, which, with, more]: [u8; 4]) {
     let engine = pick(&lock(ids).engines, which >> 4);

@@ -1,0 +1,21 @@
+use record::{Cell, Run, RunData};
+
+/// Reads records, as the lines of one file: the head, then cells. Then reports on them.
+pub fn records(data: &[u8]) {
+    let mut lines = data.split(|byte| *byte == b'\n');
+    let Some(run) = lines
+        .next()
+        .and_then(|line| serde_json::from_slice::<Run>(line).ok())
+    else {
+        return;
+    };
+    let cells: Vec<Cell> = lines
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    if let Ok(data) = RunData::new(run, cells) {
+        let summary = report::summarise(&data);
+        report::json(&summary);
+        report::csv(&data);
+        report::html(&summary, &data);
+    }
+}
