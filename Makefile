@@ -144,7 +144,8 @@ deny:
 advisories:
 	$(CARGO) deny check advisories
 
-# Fuzzes every parser with coverage feedback, beginning with the inputs in fuzz/corpus.
+# Fuzzes every parser with coverage feedback and AddressSanitizer, beginning with the inputs in fuzz/corpus. Builds
+# everything a second time. `make test` runs the same targets in the ordinary build (crates/fuzz-targets).
 fuzz:
 	fuzz/run $(if $(FUZZ_SECONDS),--release $(FUZZ_SECONDS),2)
 
