@@ -13,7 +13,7 @@ use fuzz_targets::{TARGETS, Target};
 use peers::Rng;
 
 /// Mutations for each target.
-const CASES: u64 = 3_000;
+const CASES: u64 = 5_000;
 /// Mutations for `c_abi`, whose calls wait for responses.
 const C_ABI_CASES: u64 = 300;
 /// Most changes to an input.
