@@ -125,6 +125,7 @@ generated:
 # Compares what the client makes of generated responses with what they are, with other seeds than the gate.
 answers:
 	COMMUTE_SEED=$$(date +%s) COMMUTE_CASES=50000 $(CARGO) test -p commute-client --test generated -- --nocapture
+	COMMUTE_SEED=$$(date +%s) COMMUTE_CASES=5000 $(CARGO) test -p commute-client-c --test generated -- --nocapture
 
 # Makes the pages of findings/ from the claims, published figures and kept values there.
 findings:

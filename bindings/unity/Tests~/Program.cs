@@ -1,8 +1,9 @@
 // Tests of the package on Mono: HttpClient with CommuteHandler beside HttpClient with Mono's own handler.
-// crates/client-c/tests/mono.rs compiles them, starts the servers, and runs them:
+// crates/client-c/tests/mono.rs and generated compile them, start the servers, and run them:
 //   tests.exe SITE_URL SITE_ROOTS_PEM SERVER_URL SERVER_ROOTS_PEM   all cases
 //   tests.exe wrong-library                                         prints the error without a library that fits
 //   tests.exe left-open                                             ends with an engine that nobody closed
+//   tests.exe answers ROOTS_PEM                                     sends the requests that standard input names
 
 using System;
 using System.Collections.Generic;
@@ -26,6 +27,8 @@ namespace CommuteTests
                 return WrongLibrary();
             if (args.Length == 1 && args[0] == "left-open")
                 return LeftOpen();
+            if (args.Length == 2 && args[0] == "answers")
+                return Answers.Run(args[1]);
             Setting.Read(args);
             // With Mono's defaults, its own handler has two connections and a pool that grows by two a second.
             ServicePointManager.DefaultConnectionLimit = 1000;

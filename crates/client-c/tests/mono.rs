@@ -2,20 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
 mod site;
+mod unity;
 
 #[path = "../../client/tests/common/mod.rs"]
 mod common;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::start;
 use server::Config;
+use unity::{compiled, library, said};
 
-const UNITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bindings/unity");
-/// What Unity 2019.4 understands.
-const LANGUAGE: &str = "-langversion:7.2";
 /// Where an ELF file says which machine it is for, and what it says there for AArch64.
 const E_MACHINE: usize = 18;
 const AARCH64: u8 = 183;
@@ -148,80 +147,19 @@ fn a_program_that_leaves_its_engine_open_ends() {
 #[test]
 fn what_only_unity_runs_compiles() {
     let folder = tempfile::tempdir().unwrap();
-    if !mono_is_here() {
+    if !unity::mono_is_here() {
         return;
     }
-    let mut sources = sources(&Path::new(UNITY).join("Runtime"));
-    sources.extend(sources_of(&[
+    let sources = unity::sources(&[
+        "Runtime",
         "Editor",
         "Samples~/Assets",
         "Samples~/Assets/Basic",
         "Tests~/Unity",
-    ]));
+    ]);
     for defines in ["UNITY_EDITOR", "UNITY_ANDROID", "UNITY_IOS"] {
         let out = folder.path().join("unity.dll");
         let defines = format!("-define:UNITY_2019_4_OR_NEWER;{defines}");
-        mcs(&out, &["-target:library", &defines], &sources);
+        unity::mcs(&out, &["-target:library", &defines], &sources);
     }
-}
-
-fn compiled(folder: &Path) -> Option<PathBuf> {
-    if !mono_is_here() {
-        return None;
-    }
-    let mut sources = sources(&Path::new(UNITY).join("Runtime"));
-    sources.extend(sources_of(&["Tests~"]));
-    let out = folder.join("tests.exe");
-    mcs(&out, &[], &sources);
-    Some(out)
-}
-
-fn mono_is_here() -> bool {
-    let runs = |program| Command::new(program).arg("--version").output().is_ok();
-    let http = Path::new("/usr/lib/mono/4.5/System.Net.Http.dll").exists();
-    let here = runs("mcs") && runs("mono") && http;
-    if !here {
-        testing::skip(
-            "Mono is missing: apt-get install mono-mcs mono-runtime libmono-system-net-http4.0-cil",
-        );
-    }
-    here
-}
-
-fn sources_of(folders: &[&str]) -> Vec<PathBuf> {
-    let folders = folders.iter().map(|folder| Path::new(UNITY).join(folder));
-    folders.flat_map(|folder| sources(&folder)).collect()
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cs"))
-        .collect()
-}
-
-fn mcs(out: &Path, options: &[&str], sources: &[PathBuf]) {
-    let mut mcs = Command::new("mcs");
-    mcs.args([LANGUAGE, "-warnaserror+", "-r:System.Net.Http.dll"])
-        .args(options);
-    let built = mcs
-        .arg(format!("-out:{}", out.display()))
-        .args(sources)
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{}", said(&built));
-}
-
-/// The folder of the library, which lies beside the tests.
-fn library() -> PathBuf {
-    std::env::current_exe()
-        .unwrap()
-        .parent()
-        .unwrap()
-        .to_owned()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }

@@ -3,6 +3,7 @@
 //! A [`Server`] accepts connections over TLS or QUIC, reads each request to its end and plays the [`Script`] that a
 //! function chooses for it. Frames, chunks and field blocks are written by hand, so that a script may break every rule.
 //! [`Case`] makes scripts from a seed together with their [`Truth`]: what a correct client makes of them.
+//! [`check_outcomes`] compares what a client makes of many cases with that.
 
 mod case;
 mod credentials;
@@ -12,14 +13,18 @@ mod h2;
 mod h3;
 mod malformed;
 mod message;
+mod outcome;
 mod rng;
+mod run;
 mod script;
 mod server;
 mod truncated;
 
 pub use case::{Case, Truth};
 pub use credentials::Credentials;
+pub use outcome::{Failure, FailureKind, Outcome};
 pub use rng::Rng;
+pub use run::check_outcomes;
 pub use script::{Close, Data, Field, Head, Script, Split, Step, fields};
 pub use server::{Options, Request, Server};
 
