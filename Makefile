@@ -36,7 +36,7 @@ INTEROP = $(TARGET)/debug/interop run --commute $(TARGET)/debug/commute
 SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHECKS)) \
 	$(if $(PROTOCOLS),--protocols $(PROTOCOLS)) $(if $(CLIENTS),--clients $(CLIENTS))
 
-.PHONY: run test test-a-to-k test-l-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test test-a-to-n test-o-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -56,19 +56,16 @@ test: stacks
 	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
 	$(BUILD)
 	$(CARGO) test --workspace --no-run
-	$(CARGO) test --workspace --test doctor
-	$(MAKE) --jobs 3 --output-sync=target test-a-to-k test-l-to-r test-s-to-z
+	$(CARGO) test --workspace --test doctor --test networks_check
+	$(MAKE) --jobs 2 --output-sync=target test-a-to-n test-o-to-z
 	$(CARGO) test --workspace --doc
 
-# Test programs mostly wait, so three are run at a time. doctor's wants a quiet machine.
-test-a-to-k:
-	$(CARGO) test --workspace --test '[a-ce-k]*' --test 'd[!o]*'
+# Test programs mostly wait, so two are run at a time, but for those that compare times with physics.
+test-a-to-n:
+	$(CARGO) test --workspace --test '[a-ce-m]*' --test 'd[!o]*' --test 'n[!e]*'
 
-test-l-to-r:
-	$(CARGO) test --workspace --test '[l-r]*'
-
-test-s-to-z:
-	$(CARGO) test --workspace --lib --bins --examples --test '[s-z]*'
+test-o-to-z:
+	$(CARGO) test --workspace --lib --bins --examples --test '[o-z]*'
 
 # Never fails: without Python, the libcurl arms are unsupported cells that say so.
 stacks:
@@ -106,7 +103,7 @@ interop-short: interop-build
 	$(INTEROP) --short
 
 interop-build:
-	$(CARGO) build --package commute --package commute-interop
+	$(BUILD)
 	@mkdir -p target/interop && rm -f target/interop/results.jsonl
 
 # Compares OkHttp with and without the engine, in three versions of OkHttp.
