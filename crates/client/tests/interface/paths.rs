@@ -194,8 +194,9 @@ async fn a_connection_moves_to_another_network_with_the_request_under_way() {
     let url = server.url("/echo");
     let engine = server.trusting().hint_h3_on(&url, path.port).build();
     let engine = engine.unwrap();
-    let post = || engine.request(Method::POST, &url).body(ECHO).send();
-    post().await.unwrap().bytes(MIB).await.unwrap();
+    let post = || engine.request(Method::POST, &url).body(ECHO);
+    let first = post().policy(Policy::H3).send();
+    first.await.unwrap().bytes(MIB).await.unwrap();
     let (upload, mut writer) = engine
         .request(Method::PUT, &server.url("/upload"))
         .streamed(None);
@@ -209,7 +210,7 @@ async fn a_connection_moves_to_another_network_with_the_request_under_way() {
     let uploaded = upload.await.unwrap().unwrap();
     assert_eq!(uploaded.report().attempts, 1);
     uploaded.bytes(MIB).await.unwrap();
-    assert_eq!(post().await.unwrap().report().protocol, Protocol::H3);
+    assert_eq!(post().send().await.unwrap().report().protocol, Protocol::H3);
     drop(engine);
     let log = server.stop().await;
     assert_eq!(log.len(), 3);
