@@ -36,7 +36,7 @@ INTEROP = $(TARGET)/debug/interop run --commute $(TARGET)/debug/commute
 SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHECKS)) \
 	$(if $(PROTOCOLS),--protocols $(PROTOCOLS)) $(if $(CLIENTS),--clients $(CLIENTS))
 
-.PHONY: run test test-a-to-n test-o-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -55,17 +55,7 @@ test: stacks
 	@stacks/envoy/install || echo "stacks/envoy: not installed (see above); its test will skip"
 	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
 	$(BUILD)
-	$(CARGO) test --workspace --no-run
-	$(CARGO) test --workspace --test doctor --test networks_check
-	$(MAKE) --jobs 2 --output-sync=target test-a-to-n test-o-to-z
-	$(CARGO) test --workspace --doc
-
-# Test programs mostly wait, so two are run at a time, but for those that compare times with physics.
-test-a-to-n:
-	$(CARGO) test --workspace --test '[a-ce-m]*' --test 'd[!o]*' --test 'n[!e]*'
-
-test-o-to-z:
-	$(CARGO) test --workspace --lib --bins --examples --test '[o-z]*'
+	$(CARGO) test --workspace
 
 # Never fails: without Python, the libcurl arms are unsupported cells that say so.
 stacks:
