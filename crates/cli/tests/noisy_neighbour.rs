@@ -25,7 +25,9 @@ fn busy_loops_during_a_cell_make_it_noisy() {
         .replace("blocks = 2", "blocks = 1");
     sandbox.write("long.toml", &long);
     let args = ["run", "long.toml", "--out", "run", "--no-self-test"];
-    let running = Running::start(sandbox.commute(&args));
+    let mut command = sandbox.commute(&args);
+    command.env_remove("COMMUTE_TEST_SHARES_MACHINE");
+    let running = Running::start(command);
     wait_until("the driver", || has_driver(running.pid()));
     let loops = BusyLoops::start();
     let run = sandbox.work().join("run");

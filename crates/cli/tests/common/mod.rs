@@ -118,12 +118,14 @@ impl Sandbox {
         command
     }
 
-    /// Sets a command's user, working directory and environment.
+    /// Sets a command's user, working directory and environment. Cells that the machine disturbed count, since test
+    /// programs run beside each other.
     pub fn configure(&self, command: &mut Command, user: User) {
         command
             .current_dir(self.work())
             .env("TMPDIR", self.dir().join("tmp"))
-            .env("COMMUTE_HOME", self.home());
+            .env("COMMUTE_HOME", self.home())
+            .env("COMMUTE_TEST_SHARES_MACHINE", "1");
         if user == User::Ordinary {
             command.uid(NOBODY_ID).gid(NOBODY_ID);
         }

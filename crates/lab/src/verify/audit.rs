@@ -44,6 +44,36 @@ pub(crate) fn add_shares(audit: &mut Audit, window: &Window, cores: u32) {
 
 /// Returns every objection with its figures; none when the cell is clean.
 pub(crate) fn objections(audit: &Audit) -> Vec<String> {
+    let mut out = machine_objections(audit);
+    out.extend(other_objections(audit));
+    out
+}
+
+/// Returns the objections that are left where the machine may be busy with something else.
+pub(crate) fn other_objections(audit: &Audit) -> Vec<String> {
+    let mut out = Vec::new();
+    if audit.foreign_drops > 0 {
+        out.push(format!(
+            "{} packets were dropped outside the model",
+            audit.foreign_drops
+        ));
+    }
+    if audit.foreign_frames > 0 {
+        out.push(format!(
+            "{} frames were not TCP, UDP or ICMP errors",
+            audit.foreign_frames
+        ));
+    }
+    if audit.clock_step_ns > MAX_CLOCK_STEP_NS {
+        out.push(format!(
+            "the wall clock stepped by {:.2} ms",
+            ms(audit.clock_step_ns)
+        ));
+    }
+    out
+}
+
+fn machine_objections(audit: &Audit) -> Vec<String> {
     let mut out = Vec::new();
     if others_are_busy(audit) {
         out.push(format!(
@@ -66,24 +96,6 @@ pub(crate) fn objections(audit: &Audit) -> Vec<String> {
             audit.packets,
             ms(audit.late_bound_ns),
             MAX_LATE_SHARE * 100.0
-        ));
-    }
-    if audit.foreign_drops > 0 {
-        out.push(format!(
-            "{} packets were dropped outside the model",
-            audit.foreign_drops
-        ));
-    }
-    if audit.foreign_frames > 0 {
-        out.push(format!(
-            "{} frames were not TCP, UDP or ICMP errors",
-            audit.foreign_frames
-        ));
-    }
-    if audit.clock_step_ns > MAX_CLOCK_STEP_NS {
-        out.push(format!(
-            "the wall clock stepped by {:.2} ms",
-            ms(audit.clock_step_ns)
         ));
     }
     out
