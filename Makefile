@@ -36,7 +36,7 @@ INTEROP = $(TARGET)/debug/interop run --commute $(TARGET)/debug/commute
 SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHECKS)) \
 	$(if $(PROTOCOLS),--protocols $(PROTOCOLS)) $(if $(CLIENTS),--clients $(CLIENTS))
 
-.PHONY: run test apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -55,7 +55,23 @@ test: stacks
 	@stacks/envoy/install || echo "stacks/envoy: not installed (see above); its test will skip"
 	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
 	$(BUILD)
-	$(CARGO) test --workspace
+	$(CARGO) test --workspace --no-run
+	$(CARGO) test --workspace $(ALONE)
+	$(MAKE) --jobs 3 --output-sync=target test-a-to-l test-m-to-r test-s-to-z
+	$(CARGO) test --workspace --doc
+
+# Test programs mostly wait, so three are run at a time, but for those that compare times with physics or judge how busy
+# the machine is.
+ALONE = --test 'do*' --test 'n*'
+
+test-a-to-l:
+	$(CARGO) test --workspace --test '[a-ce-l]*' --test 'd[!o]*'
+
+test-m-to-r:
+	$(CARGO) test --workspace --test '[mo-r]*'
+
+test-s-to-z:
+	$(CARGO) test --workspace --lib --bins --examples --test '[s-z]*'
 
 # Never fails: without Python, the libcurl arms are unsupported cells that say so.
 stacks:
