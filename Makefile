@@ -36,7 +36,7 @@ INTEROP = $(TARGET)/debug/interop run --commute $(TARGET)/debug/commute
 SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHECKS)) \
 	$(if $(PROTOCOLS),--protocols $(PROTOCOLS)) $(if $(CLIENTS),--clients $(CLIENTS))
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers findings lint deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -129,6 +129,13 @@ generated:
 answers:
 	COMMUTE_SEED=$$(date +%s) COMMUTE_CASES=50000 $(CARGO) test -p commute-client --test generated -- --nocapture
 	COMMUTE_SEED=$$(date +%s) COMMUTE_CASES=5000 $(CARGO) test -p commute-client-c --test generated -- --nocapture
+
+# Breaks the client's code in every way that cargo-mutants knows, and lists what no test notices. Takes days on two
+# cores; SHARD=3/40 does a fortieth of it. Tests of the client start `commute`.
+mutants:
+	cargo mutants --version >/dev/null 2>&1 || $(CARGO) install cargo-mutants --locked
+	$(CARGO) mutants --package commute-route --package commute-h3 --package commute-client \
+		--package commute-client-jvm --output $(TARGET) $(if $(SHARD),--shard $(SHARD))
 
 # Makes the pages of findings/ from the claims, published figures and kept values there.
 findings:
