@@ -200,7 +200,7 @@ impl Router {
         call.copies.retain(|copy| copy.conn == conn_id);
         call.hedge_at = None;
         self.on_offer(&origin, alt_svc);
-        self.answered(conn_id);
+        let was_silent = self.answered(conn_id);
         if tcp_instead {
             self.tcp_answered_instead(&origin, network);
         }
@@ -215,19 +215,22 @@ impl Router {
                 call: id,
                 conn: other,
             });
-            self.lost_hedge(other, conn_id);
+            self.lost_hedge(other);
             self.lost_probation(other);
             self.left(id, other);
         }
+        if was_silent {
+            self.place_waiting(&origin);
+        }
     }
 
-    /// A response comes over this connection.
-    fn answered(&mut self, id: ConnId) {
+    /// A response comes over this connection. Returns whether it was silent.
+    fn answered(&mut self, id: ConnId) -> bool {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {
-            return;
+            return false;
         };
-        conn.watch.heard(now);
+        let was_silent = conn.hear(now);
         conn.answers = conn.answers.saturating_add(1);
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
         let digest = self.book.digest(&origin);
@@ -236,6 +239,7 @@ impl Router {
         if over == Transport::Quic {
             self.quic_answers(&origin, network);
         }
+        was_silent
     }
 
     pub(crate) fn on_done(&mut self, id: CallId, conn_id: ConnId, bytes: u64) {
@@ -249,8 +253,9 @@ impl Router {
             return;
         };
         self.trip.call();
+        let mut was_silent = false;
         if let Some(conn) = self.conns.get_mut(&conn_id) {
-            conn.watch.heard(self.now);
+            was_silent = conn.hear(self.now);
             let (origin, network) = (conn.origin.clone(), conn.network);
             if conn.over == Transport::Quic {
                 self.quic_has_answered(&origin, network);
@@ -260,6 +265,9 @@ impl Router {
             self.learn(&call, *copy, bytes);
         }
         self.left(id, conn_id);
+        if was_silent {
+            self.place_waiting(&call.origin);
+        }
         self.open_to_learn(&call);
     }
 
@@ -278,13 +286,13 @@ impl Router {
             return;
         }
         let silent = conn.watch.is_silent();
-        conn.watch.end();
         let (origin, state) = (conn.origin.clone(), conn.state);
         let spent = conn.is_spent() && !state.is_opening();
         // One whose handshake is not done is its race's.
         if silent && matches!(state, ConnState::Ready(_)) {
             return self.close_silent(conn_id);
         }
+        conn.watch.end();
         if spent || state == ConnState::Draining {
             self.close(conn_id);
             // What waited for it to be free needs another one.

@@ -24,8 +24,8 @@ pub(crate) struct Conn {
     /// Whether it had no room for a request, and nothing has changed since.
     pub(crate) full: bool,
     pub(crate) opened: Moment,
-    /// Whether the peer sent anything.
-    pub(crate) heard: bool,
+    /// When the peer was last known to have sent something.
+    pub(crate) heard: Option<Moment>,
     /// The first RTT.
     pub(crate) rtt: Option<Duration>,
     pub(crate) calls: BTreeSet<CallId>,
@@ -74,6 +74,14 @@ impl Conn {
             ConnState::Opening | ConnState::Early | ConnState::Draining => false,
         };
         has_room && !self.full && !self.is_spent() && !self.watch.is_silent()
+    }
+
+    /// A response comes over it. Returns whether it was silent.
+    pub(crate) fn hear(&mut self, now: Moment) -> bool {
+        let was_silent = self.watch.is_silent();
+        self.watch.heard(now);
+        self.heard = Some(now);
+        was_silent
     }
 
     /// Whether it works: it is open, and nothing that it owes is late.

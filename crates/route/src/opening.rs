@@ -124,7 +124,7 @@ impl Router {
                     migrates: false,
                     full: false,
                     opened: now,
-                    heard: false,
+                    heard: None,
                     rtt: None,
                     calls: Default::default(),
                     watch: Watch::new(),
@@ -184,7 +184,7 @@ impl Router {
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
         };
-        (conn.heard, conn.rtt) = (true, Some(rtt));
+        (conn.heard, conn.rtt) = (Some(now), Some(rtt));
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
         if over == Transport::Quic {
             self.book.network(network, now).udp = Udp::Works;
@@ -203,6 +203,7 @@ impl Router {
             return;
         }
         (conn.state, conn.migrates) = (ConnState::Ready(protocol), migrates);
+        conn.heard = Some(now);
         let conn = conn.clone();
         let (origin, over) = (conn.origin.clone(), conn.over);
         self.set_quota(id);
@@ -307,7 +308,7 @@ impl Router {
 
     pub(crate) fn on_closed(&mut self, id: ConnId, fault: Fault) {
         let now = self.now;
-        let Some(conn) = self.conns.remove(&id) else {
+        let Some(conn) = self.forget(id) else {
             return;
         };
         if !conn.state.is_opening() {
@@ -327,7 +328,7 @@ impl Router {
                     Fault::Handshake => REFUSED_WEIGHT,
                     _ => FAILED_WEIGHT,
                 };
-                race.quic_failure = Some((weight, conn.heard));
+                race.quic_failure = Some((weight, conn.heard.is_some()));
             }
             failed = Some(race.purpose);
         }
@@ -384,6 +385,9 @@ impl Router {
                 Some((conn, over)) => self.send(id, conn, Why::OnlyOpen(over)),
                 None if (serves || will_be_free) && !refused => {
                     self.site(origin).waiting.push_back(id);
+                    if !serves {
+                        self.pause(origin);
+                    }
                 }
                 None if self.may_come_back(id, fault) => self.back_off(id),
                 None => self.fail(id, fault),
@@ -417,6 +421,17 @@ impl Router {
         if row.done >= LEARN_AFTER && !std::mem::replace(&mut row.opened_to_learn, true) {
             self.look_up(origin, Purpose::Learning(missing));
         }
+    }
+
+    /// Removes a connection. One over QUIC that was of use may be opened again beside TCP.
+    pub(crate) fn forget(&mut self, id: ConnId) -> Option<Conn> {
+        let conn = self.conns.remove(&id)?;
+        if conn.over == Transport::Quic && conn.answers >= LEARN_AFTER {
+            let digest = self.book.digest(&conn.origin);
+            let row = self.book.row(conn.network, digest, self.now);
+            row.opened_to_learn = false;
+        }
+        Some(conn)
     }
 
     /// Opens a connection over this transport, unless one is on its way.

@@ -41,13 +41,20 @@ impl Router {
             self.book.row(network, digest, now).rtt = Some(sample.srtt);
         }
         match step {
-            Step::Alive if idle => {
-                // It was watched because it had moved, and its path answers.
+            Step::Alive => {
                 if let Some(conn) = self.conns.get_mut(&id) {
-                    conn.watch.end();
+                    conn.heard = Some(now);
+                    if idle {
+                        // It was watched because it had moved, and its path answers.
+                        conn.watch.end();
+                    }
+                }
+                if was_silent {
+                    // What waits for another connection may take this one again.
+                    self.place_waiting(&origin);
                 }
             }
-            Step::Wait | Step::Alive => {}
+            Step::Wait => {}
             Step::Nudge if idle => self.close_silent(id),
             Step::Probe => self.order(Command::Probe(id)),
             Step::Dead => self.bury(id),
@@ -94,7 +101,9 @@ impl Router {
             .filter_map(|call| Some(self.calls.get(call)?.ask.policy))
             .collect();
         // Another QUIC connection does more than the nudge only where the server has forgotten this one.
-        let forgotten = over == Transport::Quic && conn.watch.silent_for(self.now) >= FORGOTTEN;
+        let since = conn.watch.silent_since();
+        let for_long = since.is_some_and(|since| self.now >= since + FORGOTTEN);
+        let forgotten = over == Transport::Quic && for_long;
         let again = forgotten.then_some(Transport::Quic);
         let ways = [over.other(), Transport::Tcp].into_iter().chain(again);
         let mut ways = ways.filter(|way| {
@@ -145,17 +154,16 @@ impl Router {
                         call.retries += 1;
                     }
                 }
-                Some((conn, _)) => self.lost_hedge(silent, conn),
+                Some(_) => self.lost_hedge(silent),
                 None => {}
             }
         }
     }
 
-    /// The connection `winner` answered a request that `silent` had not: HTTP/3 that fell silent
-    /// where TCP answers is broken, and a silent connection takes no more requests. Those on it that may
-    /// be sent elsewhere are.
-    pub(crate) fn lost_hedge(&mut self, silent: ConnId, winner: ConnId) {
-        let (now, winner) = (self.now, self.conns.get(&winner).map(|conn| conn.over));
+    /// Another connection takes what is on a silent one: that takes no more requests, and those on it that may be sent
+    /// elsewhere are.
+    pub(crate) fn lost_hedge(&mut self, silent: ConnId) {
+        self.blame_silent(silent);
         let Some(conn) = self
             .conns
             .get_mut(&silent)
@@ -166,13 +174,35 @@ impl Router {
         if !conn.state.is_opening() {
             conn.state = ConnState::Draining;
         }
-        let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
+        self.move_calls(silent);
+    }
+
+    /// HTTP/3 is broken where it is silent and TCP to the same origin was heard meanwhile. Where TCP was not, the network
+    /// may be at fault.
+    fn blame_silent(&mut self, silent: ConnId) {
+        let now = self.now;
+        let Some(conn) = self.conns.get(&silent) else {
+            return;
+        };
+        let Some(since) = conn
+            .watch
+            .silent_since()
+            .filter(|_| conn.over == Transport::Quic)
+        else {
+            return;
+        };
+        let (origin, network) = (conn.origin.clone(), conn.network);
+        let tcp_was_heard = self.conns.values().any(|conn| {
+            conn.is_of(&origin, Transport::Tcp)
+                && conn.network == network
+                && conn.is_alive()
+                && conn.heard.is_some_and(|at| at >= since)
+        });
         let digest = self.book.digest(&origin);
         let trial = &mut self.book.row(network, digest, now).trial;
-        if over == Transport::Quic && winner == Some(Transport::Tcp) && !trial.is_broken(now) {
+        if tcp_was_heard && !trial.is_broken(now) {
             trial.fail(SILENT_WEIGHT, now);
         }
-        self.move_calls(silent);
     }
 
     /// Takes the requests off a connection while another one answers: it is silent, or its handshake is not done.
@@ -211,18 +241,9 @@ impl Router {
         }
     }
 
-    /// A silent connection has no request left: nothing more is sent on it, and if it is QUIC's and
-    /// TCP to the same origin works, HTTP/3 is broken.
+    /// A silent connection has no request left: nothing more is sent on it.
     pub(crate) fn close_silent(&mut self, id: ConnId) {
-        let Some(conn) = self.conns.get(&id) else {
-            return;
-        };
-        let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
-        if over == Transport::Quic && self.tcp_works(&origin, network) {
-            let (now, digest) = (self.now, self.book.digest(&origin));
-            let trial = &mut self.book.row(network, digest, now).trial;
-            trial.fail(SILENT_WEIGHT, now);
-        }
+        self.blame_silent(id);
         self.close(id);
     }
 }

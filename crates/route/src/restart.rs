@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::event::{CallId, Fault};
+use crate::event::{CallId, Fault, Origin};
 use crate::moment::Moment;
 use crate::router::Router;
 
@@ -36,8 +36,14 @@ impl Router {
         };
         call.failing_since.get_or_insert(now);
         let origin = call.origin.clone();
-        let site = self.site(&origin);
-        site.waiting.push_back(id);
+        self.site(&origin).waiting.push_back(id);
+        self.pause(&origin);
+    }
+
+    /// Opens no connection to an origin for a while, unless a pause is under way.
+    pub(crate) fn pause(&mut self, origin: &Origin) {
+        let now = self.now;
+        let site = self.site(origin);
         if site.backoff.until.is_none() {
             let doublings = u32::from(site.backoff.times.min(4));
             let pause = (PAUSE * (1 << doublings)).min(MAX_PAUSE);

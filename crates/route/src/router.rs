@@ -306,7 +306,7 @@ impl Router {
     }
 
     pub(crate) fn close(&mut self, id: ConnId) {
-        if self.conns.remove(&id).is_some() {
+        if self.forget(id).is_some() {
             self.order(Command::Close(id));
         }
     }

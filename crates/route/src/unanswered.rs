@@ -79,7 +79,9 @@ impl Router {
     /// Lets a request wait for a connection over TCP.
     pub(crate) fn wait_for_tcp(&mut self, id: CallId, origin: &Origin) {
         self.site(origin).waiting.push_back(id);
-        self.open_rescue(origin, Transport::Tcp);
+        if self.may_open(origin, Transport::Tcp, Policy::H2) {
+            self.open_rescue(origin, Transport::Tcp);
+        }
     }
 
     /// Over TCP nothing can be opened either, so that HTTP/3 is not at fault.

@@ -119,11 +119,11 @@ impl Watch {
         matches!(self.state, State::Silent { .. })
     }
 
-    /// Returns for how long it has been silent.
-    pub(crate) fn silent_for(&self, now: Moment) -> Duration {
+    /// Returns since when it has been silent.
+    pub(crate) fn silent_since(&self) -> Option<Moment> {
         match self.state {
-            State::Silent { since, .. } => now.since(since),
-            _ => Duration::ZERO,
+            State::Silent { since, .. } => Some(since),
+            _ => None,
         }
     }
 

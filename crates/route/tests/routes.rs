@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use common::{End, Server, Way, World, ask, origin};
 use route::{
-    Ask, Event, Fault, Moment, Network, NetworkId, NetworkKind, Policy, Protocol, Transport, Why,
+    Ask, ConnId, Event, Fault, Moment, Network, NetworkId, NetworkKind, Policy, Protocol,
+    Transport, Why,
 };
 
 const RTT_MS: u64 = 100;
@@ -355,6 +356,57 @@ fn a_body_is_cut_off_where_its_path_is_silent_and_another_one_is_not() {
         } else {
             assert_eq!(ended, None, "it may come back");
         }
+    }
+}
+
+#[test]
+fn a_gap_in_both_ways_is_no_fault_of_http_3() {
+    for cancels in [true, false] {
+        let mut world = world(Way::Free, Way::Free);
+        world.tcp.median_ms = 200.0;
+        world.hint();
+        for _ in 0..8 {
+            one(&mut world);
+            world.rest(Duration::from_secs(1));
+        }
+        (world.resumable, world.body_time) = (!cancels, Duration::from_secs(30));
+        let id = world.ask(ask());
+        world.rest(Duration::from_secs(1));
+        assert_eq!(world.ways(id), [Transport::Quic]);
+        let is_tcp = |socket: &common::Socket| socket.over == Transport::Tcp;
+        assert!(world.conns.values().any(is_tcp));
+        (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
+        world.rest(Duration::from_millis(1_500));
+        if cancels {
+            world.cancel(id);
+        }
+        (world.quic.way, world.tcp.way) = (Way::Free, Way::Free);
+        world.rest(Duration::from_secs(3));
+        let state = world.router.explain(&common::origin());
+        assert!(!state.contains("broken"), "{state}");
+    }
+}
+
+#[test]
+fn http_3_that_was_of_use_is_opened_again_beside_tcp() {
+    let mut world = world(Way::Free, Way::Free);
+    world.hint();
+    for _ in 0..8 {
+        one(&mut world);
+        world.rest(Duration::from_secs(1));
+    }
+    for opened in [2, 2] {
+        // Its peer closes it, e.g. because it was idle for too long.
+        let quic = |(_, socket): &(&ConnId, &common::Socket)| socket.over == Transport::Quic;
+        let conn = world.conns.iter().find(quic).map(|(conn, _)| *conn);
+        let conn = conn.expect("it is open");
+        world.conns.remove(&conn);
+        let fault = Fault::Reset;
+        world.handle(Event::Closed { conn, fault });
+        assert_eq!(one(&mut world).1, End::Done(Transport::Tcp));
+        world.rest(Duration::from_secs(1));
+        // The second one has answered nothing.
+        assert_eq!(world.opened[&Transport::Quic], opened);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use Transport::{Quic, Tcp};
 use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, CallId, Event, Policy, Transport, Why};
+use route::{Ask, CallId, Event, Policy, Protocol, Transport, Why};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -173,4 +173,19 @@ fn on_probation_a_whole_response_proves_http_3() {
     world.rest(5 * S);
     assert_eq!(world.ask_and_wait(ask()).1, End::Done(Quic));
     assert!(state(&mut world).contains("HTTP/3 here: works"));
+}
+
+#[test]
+fn where_tcp_answers_nothing_either_no_more_of_it_is_opened_than_may_be() {
+    let mut world = mute(true);
+    (world.protocol, world.tcp.mute) = (Protocol::H1, true);
+    for _ in 0..2 {
+        time_out(&mut world, 4 * S);
+    }
+    for _ in 0..50 {
+        world.ask(ask());
+    }
+    world.rest(5 * S);
+    let open = world.conns.values().filter(|socket| socket.over == Tcp);
+    assert_eq!(open.count(), 6);
 }

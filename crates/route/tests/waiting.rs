@@ -266,3 +266,34 @@ fn connections_of_http_1_that_break_under_others_keep_no_request_waiting() {
     world.tcp.resets = 0.0;
     assert_eq!(world.wait(id).1, End::Done(Transport::Tcp));
 }
+
+#[test]
+fn a_server_that_takes_no_more_connections_is_asked_ever_more_rarely() {
+    let mut world = world(Way::Refused, Way::Free);
+    (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
+    world.body_time = Duration::from_secs(20);
+    world.ask(ask());
+    world.rest(Duration::from_secs(1));
+    let next = world.ask(ask());
+    world.rest(Duration::from_secs(10));
+    let opened = world.opened[&Transport::Tcp];
+    assert!(opened <= 12, "{opened} attempts");
+    assert_eq!(world.wait(next).1, End::Done(Transport::Tcp));
+}
+
+#[test]
+fn a_connection_that_is_heard_again_takes_what_waits_for_another_one() {
+    let mut world = world(Way::Free, Way::Refused);
+    world.hint();
+    world.body_time = Duration::from_secs(60);
+    world.ask(pinned(Policy::H3));
+    world.rest(Duration::from_secs(1));
+    world.quic.way = Way::Blocked;
+    world.rest(Duration::from_secs(4));
+    let id = world.ask(pinned(Policy::H3));
+    world.rest(Duration::from_millis(200));
+    assert!(world.calls[&id].sends.is_empty(), "it waits");
+    world.quic.way = Way::Free;
+    world.rest(Duration::from_secs(2));
+    assert_eq!(world.ways(id), [Transport::Quic]);
+}
