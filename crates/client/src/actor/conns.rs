@@ -64,7 +64,7 @@ impl Actor {
         let slot = Slot {
             task,
             conn: None,
-            load: Arc::default(),
+            load: Arc::new(Load::new(id, self.messages.clone())),
             resolved: self.resolved.get(&origin).copied(),
             origin,
             local_port: 0,

@@ -93,7 +93,7 @@ impl Frames {
             self.missing_bytes -= payload.len();
             bytes = rest;
             if self.missing_bytes == 0 {
-                self.end_frame();
+                self.end_frame(&mut tell);
             }
         }
     }
@@ -104,17 +104,19 @@ impl Frames {
         };
         self.missing_bytes = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
         match kind {
-            SETTINGS if flags & ACK == 0 => tell(Notice::Settings),
             GOAWAY => tell(Notice::GoAway),
             HEADERS if flags & END_STREAM != 0 => self.block = Some(Vec::new()),
             _ => {}
         }
         if self.missing_bytes == 0 {
-            self.end_frame();
+            self.end_frame(tell);
         }
     }
 
-    fn end_frame(&mut self) {
+    fn end_frame(&mut self, tell: &mut impl FnMut(Notice)) {
+        if matches!(&self.header[..], &[_, _, _, SETTINGS, flags, ..] if flags & ACK == 0) {
+            tell(Notice::Settings);
+        }
         if let (Some(block), &[_, _, _, _, flags, a, b, c, d]) =
             (self.block.take(), &self.header[..])
         {
@@ -163,15 +165,24 @@ fn begins_with_pseudo_field(mut block: &[u8]) -> bool {
 pub(super) struct Watched<T, F> {
     io: T,
     frames: Frames,
+    /// Whether settings have come of which nothing is told yet.
+    settings: bool,
     tell: F,
 }
 
 impl<T, F: FnMut(Notice)> Watched<T, F> {
-    /// Tells of frames as their headers come.
+    /// Tells of a GOAWAY as its header comes, and of settings once whoever reads has acted on them, which is when it
+    /// reads on.
     pub(super) fn new(io: T, tell: F) -> (Self, PseudoTrailers) {
         let frames = Frames::default();
         let pseudo_trailers = frames.pseudo_trailers.clone();
-        (Self { io, frames, tell }, pseudo_trailers)
+        let watched = Self {
+            io,
+            frames,
+            settings: false,
+            tell,
+        };
+        (watched, pseudo_trailers)
     }
 }
 
@@ -182,9 +193,20 @@ impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for Watched<T, F>
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.io).poll_read(context, buffer))?;
-        let Self { frames, tell, .. } = &mut *self;
-        frames.read(&buffer.filled()[before..], tell);
+        let Self {
+            io,
+            frames,
+            settings,
+            tell,
+        } = &mut *self;
+        if std::mem::take(settings) {
+            tell(Notice::Settings);
+        }
+        ready!(Pin::new(io).poll_read(context, buffer))?;
+        frames.read(&buffer.filled()[before..], |notice| match notice {
+            Notice::Settings => *settings = true,
+            Notice::GoAway => tell(Notice::GoAway),
+        });
         Poll::Ready(Ok(()))
     }
 }
@@ -221,6 +243,11 @@ impl<T: AsyncWrite + Unpin, F: Unpin> AsyncWrite for Watched<T, F> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
+    use futures_util::FutureExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
     fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
@@ -262,6 +289,21 @@ mod tests {
         ];
         let told = vec![Notice::Settings, Notice::GoAway];
         assert_eq!(read(&bytes.concat()), (told, vec![]));
+    }
+
+    #[tokio::test]
+    async fn settings_are_told_when_they_are_acted_on() {
+        let (mut peer, io) = tokio::io::duplex(64);
+        let told = RefCell::new(Vec::new());
+        let (mut watched, _) = Watched::new(io, |notice| told.borrow_mut().push(notice));
+        peer.write_all(&frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]))
+            .await
+            .expect("there is room");
+        let mut bytes = [0; 64];
+        assert_eq!(watched.read(&mut bytes).await.expect("it is open"), 15);
+        assert_eq!(*told.borrow(), []);
+        assert!(watched.read(&mut bytes).now_or_never().is_none());
+        assert_eq!(*told.borrow(), [Notice::Settings]);
     }
 
     #[test]

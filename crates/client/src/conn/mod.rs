@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -84,11 +84,15 @@ pub(crate) struct Exchange {
 }
 
 /// What a connection carries.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Load {
     requests: AtomicUsize,
     /// Bodies that wait for the app to read them. Each may hold a stream's window of the connection's.
     unread: AtomicUsize,
+    /// Whether a request was turned away for it, so that whoever sent that is told of room.
+    turned_away: AtomicBool,
+    conn: ConnId,
+    messages: mpsc::UnboundedSender<Message>,
 }
 
 /// Counts one more request or unread body while it lives.
@@ -139,11 +143,19 @@ impl Conn {
     /// Reports whether it can carry another request now: its server's limit and the window that unread bodies leave
     /// allow that.
     pub(crate) fn has_room(&self, load: &Load) -> bool {
-        load.unread() < MAX_UNREAD
-            && match self {
-                Self::H3(conn) => conn.has_credit(),
-                Self::Tcp(conn) => load.requests() < conn.limit(),
-            }
+        let has_room = || {
+            load.unread() < MAX_UNREAD
+                && match self {
+                    Self::H3(conn) => conn.has_credit(),
+                    Self::Tcp(conn) => load.requests() < conn.limit(),
+                }
+        };
+        if has_room() {
+            return true;
+        }
+        // Room that is made before this is seen now, room that is made after it is told.
+        load.turned_away.store(true, Ordering::SeqCst);
+        has_room()
     }
 
     /// Starts an exchange as a task of its own, which reports what happens.
@@ -291,13 +303,8 @@ impl Exchange {
             Err(mpsc::error::TrySendError::Full(chunk)) => chunk,
             Err(mpsc::error::TrySendError::Closed(_)) => return false,
         };
-        let unread = Counted::new(&self.request.load, |load| &load.unread);
-        let taken = body.send(chunk).await.is_ok();
-        drop(unread);
-        if self.request.load.unread() + 1 == MAX_UNREAD {
-            self.report(Event::Room(self.conn));
-        }
-        taken
+        let _unread = Counted::new(&self.request.load, |load| &load.unread);
+        body.send(chunk).await.is_ok()
     }
 
     /// Reports how the exchange ended.
@@ -338,23 +345,34 @@ impl Exchange {
 }
 
 impl Load {
+    /// Of a connection that carries nothing.
+    pub(crate) fn new(conn: ConnId, messages: mpsc::UnboundedSender<Message>) -> Self {
+        Self {
+            requests: AtomicUsize::new(0),
+            unread: AtomicUsize::new(0),
+            turned_away: AtomicBool::new(false),
+            conn,
+            messages,
+        }
+    }
+
     /// Counts a request until what is returned is dropped.
     pub(crate) fn request(self: &Arc<Self>) -> Counted {
         Counted::new(self, |load| &load.requests)
     }
 
     fn requests(&self) -> usize {
-        self.requests.load(Ordering::Relaxed)
+        self.requests.load(Ordering::SeqCst)
     }
 
     fn unread(&self) -> usize {
-        self.unread.load(Ordering::Relaxed)
+        self.unread.load(Ordering::SeqCst)
     }
 }
 
 impl Counted {
     fn new(load: &Arc<Load>, what: fn(&Load) -> &AtomicUsize) -> Self {
-        what(load).fetch_add(1, Ordering::Relaxed);
+        what(load).fetch_add(1, Ordering::SeqCst);
         let load = Arc::clone(load);
         Self { load, what }
     }
@@ -362,7 +380,12 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        (self.what)(&self.load).fetch_sub(1, Ordering::Relaxed);
+        (self.what)(&self.load).fetch_sub(1, Ordering::SeqCst);
+        // A request that was let go of ends only here, after the router has sent another one in its place.
+        if self.load.turned_away.swap(false, Ordering::SeqCst) {
+            let room = Event::Room(self.load.conn);
+            self.load.messages.send(Message::Event(room)).ok();
+        }
     }
 }
 

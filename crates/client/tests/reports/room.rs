@@ -52,6 +52,34 @@ async fn responses_that_nobody_reads_do_not_hold_others_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_takes_the_place_of_one_that_the_app_lets_go_of() {
+    let credentials = Credentials::new();
+    let options = Options {
+        max_streams: Some(1),
+        ..Options::default()
+    };
+    let server = Server::start(Protocol::H2, &credentials, options, |request, _| {
+        if request.path == "/short" {
+            return ok("short");
+        }
+        // It has no end.
+        Script::new([Step::head(200, &[]), Step::data("x")])
+    });
+    let server = server.await;
+    let engine = trusting(&credentials).policy(Policy::H2).build().unwrap();
+    let mut open = Vec::new();
+    // As many connections as there may be.
+    for _ in 0..6 {
+        open.push(engine.get(&server.url("/long")).send().await.unwrap());
+    }
+    let waits = tokio::spawn(whole(engine.get(&server.url("/short"))));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(server.requests("/short").is_empty(), "it waits for room");
+    open.pop();
+    assert_eq!(waits.await.unwrap().unwrap().1, b"short");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_answers_no_ping_while_it_works_is_asked_once() {
     let credentials = Credentials::new();
     let options = Options {
