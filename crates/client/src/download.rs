@@ -78,7 +78,7 @@ impl Request {
 
 /// Whether an answer to a request for the rest of a file that is not that rest says that there is another file
 /// now, or that the server has no ranges. Other answers say nothing of the file.
-fn may_have_changed(status: StatusCode) -> bool {
+pub(crate) fn may_have_changed(status: StatusCode) -> bool {
     [
         StatusCode::OK,
         StatusCode::PARTIAL_CONTENT,

@@ -15,7 +15,9 @@ use route::{Advice, Fault, Pace, Policy, Protocol, Transport};
 
 use tokio::sync::oneshot;
 
+use crate::download::may_have_changed;
 use crate::error::Error;
+use crate::limits::Phase;
 use crate::message::Message;
 use crate::metrics::Outcome;
 use crate::report::Report;
@@ -72,6 +74,11 @@ enum Came {
 impl Resuming {
     pub(crate) fn new(rest: Rest, position: u64) -> Self {
         let (pace, end) = (Pace::new(rest.length, position), rest.length);
+        let vain = if rest.outbound.ask.resends {
+            0
+        } else {
+            MAX_VAIN
+        };
         Self {
             rest,
             began_at: position,
@@ -83,7 +90,7 @@ impl Resuming {
             asking: None,
             held: None,
             tick: None,
-            vain: 0,
+            vain,
             from: position,
             has_told_end: false,
         }
@@ -208,7 +215,8 @@ impl Resuming {
     /// Asks for the rest: first over TCP if the body broke off over HTTP/3, which might break off again.
     fn broke_off(&mut self, error: Error, report: &Report) -> Result<(), Error> {
         self.stay();
-        if self.position >= self.from + MIN_PROGRESS_BYTES {
+        let progresses = self.position >= self.from + MIN_PROGRESS_BYTES;
+        if progresses && self.rest.outbound.ask.resends {
             self.vain = 0;
         }
         let policy = match (self.rest.outbound.ask.policy, transport(report)) {
@@ -248,6 +256,10 @@ impl Resuming {
                 self.rest.note(report, &resumed);
                 Ok(Some(stream))
             }
+            // To whoever reads, this was a wait for the next piece.
+            Err(Error::TimedOut(Phase::FirstByte)) => Err(Error::TimedOut(Phase::Idle)),
+            Err(late @ Error::TimedOut(_)) => Err(late),
+            Err(Error::Refused(status)) if may_have_changed(status) => Err(asking.error),
             Err(_) => {
                 let policy = self.rest.outbound.ask.policy;
                 self.ask_again(asking.error, policy).map(|()| None)
@@ -259,9 +271,10 @@ impl Resuming {
         let ask = self.rest.outbound.ask;
         match advice {
             Advice::Continue => {}
-            // A request that is pinned to a transport is not sent over the other one, and nothing is learnt from
-            // one that is urgent.
-            Advice::Compare { .. } if ask.policy != Policy::Adaptive || ask.urgent => {}
+            // A request that is pinned to a transport is not sent over the other one, one that is not to be sent again is
+            // not, and nothing is learnt from one that is urgent.
+            Advice::Compare { .. }
+                if ask.policy != Policy::Adaptive || ask.urgent || !ask.resends => {}
             Advice::Compare { from } => {
                 self.rival = Some(Rival::new(self.rest.clone(), from, transport(report)));
                 self.pace.comparing(from);

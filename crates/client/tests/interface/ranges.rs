@@ -4,10 +4,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::common::by_hand::{Listener, self_signed};
-use client::{Error, Fault};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use client::{Error, Fault, Phase};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
@@ -155,4 +156,76 @@ async fn of_a_request_that_must_not_be_repeated_no_rest_is_asked_for() {
         assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
         assert_eq!(ranges.load(Ordering::Relaxed), 0);
     }
+}
+
+/// Breaks off the first response to a request for ten bytes, and answers later ones so. Returns the URL, and the number
+/// of requests.
+async fn breaks_off_and_answers(then: &'static str) -> (String, client::Builder, Arc<AtomicUsize>) {
+    let (config, engine) = self_signed(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let (url, requests) = (listener.url(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&requests);
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        loop {
+            let mut stream = listener.accept().await;
+            assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
+            let is_first = count.fetch_add(1, Ordering::Relaxed) == 0;
+            let half = "HTTP/1.1 200 OK\r\netag: \"1\"\r\naccept-ranges: bytes\r\ncontent-length: 10\r\n\r\n01234";
+            let answer = if is_first { half } else { then };
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+            if !is_first {
+                held.push(stream);
+            }
+        }
+    });
+    (url, engine, requests)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rest_that_does_not_come_is_waited_for_once() {
+    let (url, engine, requests) = breaks_off_and_answers("").await;
+    let engine = engine.build().unwrap();
+    let idle = Duration::from_millis(500);
+    let mut response = engine.get(&url).idle_limit(idle).send().await.unwrap();
+    assert_eq!(response.chunk().await.unwrap().unwrap(), "01234");
+    let error = response.chunk().await.unwrap_err();
+    assert_eq!(error, Error::TimedOut(Phase::Idle));
+    assert_eq!(requests.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_time_of_a_request_limits_the_rest_as_well() {
+    let (url, engine, requests) = breaks_off_and_answers("").await;
+    let engine = engine.build().unwrap();
+    let get = engine.get(&url).time_limit(Duration::from_secs(1));
+    let error = get.send().await.unwrap().bytes(10).await;
+    assert_eq!(error, Err(Error::TimedOut(Phase::Whole)));
+    assert_eq!(requests.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rest_of_a_file_that_has_changed_is_asked_for_once() {
+    let changed =
+        "HTTP/1.1 200 OK\r\netag: \"2\"\r\naccept-ranges: bytes\r\ncontent-length: 3\r\n\r\nnew";
+    let (url, engine, requests) = breaks_off_and_answers(changed).await;
+    let engine = engine.build().unwrap();
+    let error = engine.get(&url).send().await.unwrap().bytes(10).await;
+    assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
+    assert_eq!(requests.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_download_that_is_not_to_be_sent_again_asks_for_the_rest_once() {
+    let (url, engine, ranges) = server(|_, _| 10).await;
+    let folder = tempfile::tempdir().unwrap();
+    let meta = format!("{}\n{LENGTH}\n\"1\"\n", crate::common::url_digest(&url));
+    std::fs::write(folder.path().join("file.part"), &body()[..FIRST]).unwrap();
+    std::fs::write(folder.path().join("file.meta"), meta).unwrap();
+    let engine = engine.build().unwrap();
+    let get = engine.get(&url).resends(false);
+    let error = get.download(folder.path().join("file")).await;
+    assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
+    assert_eq!(ranges.load(Ordering::Relaxed), 1);
 }
