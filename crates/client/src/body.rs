@@ -53,8 +53,13 @@ pub(crate) struct Outgoing {
 
 /// Held as long as the request goes on. Whoever sends a body may have it in a task of its own, which
 /// would wait for more of it forever.
-pub(crate) struct Going {
-    _going: oneshot::Sender<()>,
+pub(crate) struct Going(oneshot::Sender<()>);
+
+impl Going {
+    /// Reports whether whoever sends the body has let go of it, since it is sent or will not be.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_closed()
+    }
 }
 
 enum Pieces {
@@ -79,13 +84,19 @@ impl BodyWriter {
     /// response, or its error, says why.
     pub async fn write(&mut self, bytes: Bytes) -> Result<(), Error> {
         let length = bytes.len() as u64;
-        if let Some(missing) = &mut self.missing {
-            *missing = missing.checked_sub(length).ok_or_else(|| {
-                Error::Invalid("the body is longer than the length that was given".to_owned())
-            })?;
-        }
-        let sent = self.pieces.send(Piece::Data(bytes)).await;
-        sent.map_err(|_| Error::BodyNotTaken)
+        let missing = match self.missing.map(|missing| missing.checked_sub(length)) {
+            Some(None) => {
+                let longer = "the body is longer than the length that was given";
+                return Err(Error::Invalid(longer.to_owned()));
+            }
+            missing => missing.flatten(),
+        };
+        // Whoever gives up here has written nothing.
+        let room = self.pieces.reserve().await;
+        room.map_err(|_| Error::BodyNotTaken)?
+            .send(Piece::Data(bytes));
+        self.missing = missing;
+        Ok(())
     }
 
     /// Waits until no more of the body is taken.
@@ -149,14 +160,14 @@ impl Body {
                 untouched: Some(Arc::clone(source)),
             }),
         };
-        let (_going, going) = oneshot::channel();
+        let (sender, going) = oneshot::channel();
         let outgoing = Outgoing {
             pieces,
             going,
             call,
             messages,
         };
-        (outgoing, Going { _going })
+        (outgoing, Going(sender))
     }
 }
 
@@ -256,4 +267,32 @@ impl hyper::body::Body for Outgoing {
 
 fn lock(source: &Source) -> std::sync::MutexGuard<'_, Option<mpsc::Receiver<Piece>>> {
     source.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_write_that_is_given_up_counts_nothing() {
+        let (body, mut writer) = Body::streamed(Some(6));
+        let mut write = |text: &'static str| {
+            let write = writer.write(Bytes::from_static(text.as_bytes()));
+            write.now_or_never()
+        };
+        for _ in 0..PIECES {
+            assert!(matches!(write("x"), Some(Ok(()))));
+        }
+        assert!(write("yz").is_none());
+        let Body::Streamed { source, .. } = &body else {
+            panic!("it is streamed");
+        };
+        lock(source).as_mut().map(mpsc::Receiver::try_recv);
+        assert!(matches!(write("yz"), Some(Ok(()))));
+        lock(source).as_mut().map(mpsc::Receiver::try_recv);
+        assert!(matches!(write("z"), Some(Err(Error::Invalid(_)))));
+        assert!(matches!(writer.finish().now_or_never(), Some(Ok(()))));
+    }
 }

@@ -12,7 +12,8 @@ pub const MAX_REQUEST_FIELDS: usize = 1_024;
 pub const MAX_REQUEST_HEAD_BYTES: usize = 256 << 10;
 
 /// Checks the head of a request whose body has this many bytes, if that is known, and writes it as every version sends
-/// it: `host` becomes the authority, `content-length` is that of the body, the path begins with a slash and is ASCII.
+/// it: `host` becomes the authority, `content-length` is that of the body, the path begins with a slash and is ASCII,
+/// and values have no blanks around them.
 ///
 /// # Errors
 ///
@@ -25,6 +26,7 @@ pub fn check_request(head: &mut request::Parts, body_bytes: Option<u64>) -> Resu
     if head.method == Method::TRACE && body_bytes != Some(0) {
         return Err(Violation::TraceContent);
     }
+    trim_values(&mut head.headers);
     if let Some(name) = connection_field(&head.headers) {
         return Err(Violation::ConnectionField(name));
     }
@@ -57,6 +59,20 @@ pub fn head_bytes(head: &request::Parts) -> usize {
         .map_or(0, |path| path.as_str().len());
     let pseudo = ":method:scheme:authority:path".len() + "https".len() + 4 * OF_FIELD;
     fields.sum::<usize>() + head.method.as_str().len() + authority + path + pseudo
+}
+
+/// Blanks around a value are no part of it over HTTP/1.1 (RFC 9110 section 5.5), and malformed over HTTP/2 (RFC 9113
+/// section 8.2.1).
+fn trim_values(fields: &mut HeaderMap) {
+    for value in fields.values_mut() {
+        let trimmed = value.as_bytes().trim_ascii();
+        if trimmed.len() < value.len()
+            && let Ok(mut trimmed) = HeaderValue::from_bytes(trimmed)
+        {
+            trimmed.set_sensitive(value.is_sensitive());
+            *value = trimmed;
+        }
+    }
 }
 
 /// `te` may go over HTTP/2 and HTTP/3 with one value only, which HTTP/1.1 understands as well.

@@ -1,7 +1,7 @@
 //! Heads and trailers of responses.
 
 use http::header::{CONTENT_LENGTH, HOST, TE, TRAILER, TRANSFER_ENCODING};
-use http::{HeaderMap, Method, StatusCode, response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, response};
 
 use crate::{BodyLength, Version, Violation, connection_field, content_length};
 
@@ -15,10 +15,13 @@ pub struct Framing {
     pub length: BodyLength,
     /// Whether the connection may carry another request (HTTP/1 only).
     pub reusable: bool,
+    /// Whether a transfer coding was named that is none, `identity` of RFC 2616, which leaves the length in force where
+    /// RFC 9112 knows nothing but the connection's end.
+    pub is_identity: bool,
 }
 
 /// Checks the head of a final response to a request with this method, and removes a `content-length` that
-/// `transfer-encoding` overrides.
+/// `transfer-encoding` overrides, or a `transfer-encoding` that says nothing.
 ///
 /// # Errors
 ///
@@ -39,6 +42,10 @@ pub fn check_response(
     }
     let length = content_length(&head.headers)?;
     // RFC 9112 section 6.3: the transfer coding wins, and whoever sent both may be trying to smuggle.
+    let is_identity = names_identity(&head.headers);
+    if is_identity {
+        head.headers.remove(TRANSFER_ENCODING);
+    }
     let is_coded = head.headers.contains_key(TRANSFER_ENCODING);
     if is_coded {
         head.headers.remove(CONTENT_LENGTH);
@@ -51,8 +58,19 @@ pub fn check_response(
         length => BodyLength::new(length),
     };
     // What a peer of HTTP/1.0 keeps open it may not frame as HTTP/1.1 does (RFC 9112 sections 6.1 and 9.3).
-    let reusable = head.version != http::Version::HTTP_10;
-    Ok(Framing { length, reusable })
+    let reusable = head.version != http::Version::HTTP_10 && !is_identity;
+    Ok(Framing {
+        length,
+        reusable,
+        is_identity,
+    })
+}
+
+/// Whether transfer codings are named and all are `identity`.
+fn names_identity(fields: &HeaderMap) -> bool {
+    let mut values = fields.get_all(TRANSFER_ENCODING).iter().peekable();
+    let is_identity = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    values.peek().is_some() && values.all(is_identity)
 }
 
 /// Checks trailers, and removes the fields that must not be in them (RFC 9110 section 6.5.1).
@@ -171,6 +189,31 @@ mod tests {
     fn a_transfer_coding_overrides_the_length() {
         let fields = [("content-length", "5"), ("transfer-encoding", "chunked")];
         assert_eq!(check(Version::H1, &Method::GET, 200, &fields), Ok(None));
+    }
+
+    #[test]
+    fn identity_is_no_transfer_coding() {
+        for value in ["identity", "Identity"] {
+            let mut identity = head(
+                200,
+                &[("content-length", "5"), ("transfer-encoding", value)],
+            );
+            let framing = check_response(Version::H1, &Method::GET, &mut identity);
+            let framing = framing.expect("it is valid");
+            assert_eq!(framing.length.missing(), Some(5));
+            assert!(framing.is_identity && !framing.reusable);
+            assert!(!identity.headers.contains_key(TRANSFER_ENCODING));
+        }
+        for value in ["identity, chunked", "gzip"] {
+            let mut coded = head(
+                200,
+                &[("content-length", "5"), ("transfer-encoding", value)],
+            );
+            let framing = check_response(Version::H1, &Method::GET, &mut coded);
+            let framing = framing.expect("it is valid");
+            assert_eq!(framing.length.missing(), None);
+            assert!(!framing.is_identity && framing.reusable);
+        }
     }
 
     #[test]

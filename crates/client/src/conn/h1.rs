@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use http::header::HOST;
 use http::{HeaderValue, Uri};
 use http_body_util::BodyExt;
-use http_rules::{Version, check_response, check_trailers};
+use http_rules::{BodyLength, Framing, Version, check_response, check_trailers};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper::ext::on_informational;
@@ -47,9 +47,23 @@ pub(super) async fn start(
 }
 
 impl Requests {
-    /// Sends a request and reports its response.
-    pub(super) async fn run(self, exchange: &Exchange) -> Result<u64, Failure> {
-        let (body, _going) = exchange.outgoing();
+    /// Sends a request and reports its response; shuts the connection down if that comes before all of the request is
+    /// sent, because the next request would wait for the rest.
+    pub(super) async fn run(
+        self,
+        exchange: &Exchange,
+        shut_down: impl FnOnce(),
+    ) -> Result<u64, Failure> {
+        let (body, going) = exchange.outgoing();
+        let outcome = self.send(exchange, body).await;
+        if !going.is_over() {
+            exchange.report(Event::GoAway(exchange.conn));
+            shut_down();
+        }
+        outcome
+    }
+
+    async fn send(self, exchange: &Exchange, body: Outgoing) -> Result<u64, Failure> {
         let mut request = http::Request::from_parts((*exchange.head).clone(), body);
         to_origin_form(&mut request);
         let excess = Excess::of(&mut request);
@@ -69,7 +83,7 @@ impl Requests {
             exchange.report(Event::GoAway(exchange.conn));
         }
         let body = exchange.head(head);
-        match receive(exchange, incoming, &body, framing.length).await {
+        match receive(exchange, incoming, &body, framing).await {
             Ok(bytes) => Ok(bytes),
             Err(failure) => {
                 cut_off(&body, &failure).await;
@@ -84,10 +98,14 @@ async fn receive(
     exchange: &Exchange,
     mut incoming: Incoming,
     body: &mpsc::Sender<Part>,
-    mut length: http_rules::BodyLength,
+    framing: Framing,
 ) -> Result<u64, Failure> {
-    let mut trailers = None;
-    while let Some(frame) = exchange.piece(incoming.frame()).await {
+    let (mut length, mut trailers) = (framing.length, None);
+    // hyper would wait for the connection's end.
+    let is_over = |length: &BodyLength| framing.is_identity && length.missing() == Some(0);
+    while !is_over(&length)
+        && let Some(frame) = exchange.piece(incoming.frame()).await
+    {
         match frame.map_err(|error| failure(&error))?.into_data() {
             Ok(chunk) => {
                 length.add(chunk.len())?;

@@ -20,6 +20,8 @@ use crate::tls::Tls;
 
 /// The shortest time without a segment after which kernels ask for one.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
+/// Kernels give a connection up after so many without an answer, 9 if they are not told: later than the router.
+const KEEP_ALIVES: u32 = 60;
 
 pub(crate) struct Conn {
     requests: Requests,
@@ -120,7 +122,10 @@ impl Conn {
         let (requests, kept_alive) = (self.requests.clone(), KeptAlive(Arc::clone(&self.socket)));
         async move {
             let outcome = match requests {
-                Requests::H1(requests) => requests.run(&exchange).await,
+                Requests::H1(requests) => {
+                    let run = requests.run(&exchange, || shut_down(&kept_alive.0));
+                    run.await
+                }
                 Requests::H2(requests) => requests.run(&exchange).await,
             };
             exchange.ended(outcome);
@@ -152,11 +157,14 @@ impl Conn {
     /// any ends in good order when it is dropped.
     pub(crate) fn close(&self) {
         if Arc::strong_count(&self.socket) > 1 {
-            // It may have ended by itself.
-            let socket = SockRef::from(&*self.socket);
-            socket.shutdown(Shutdown::Both).ok();
+            shut_down(&self.socket);
         }
     }
+}
+
+fn shut_down(socket: &OwnedFd) {
+    // It may have ended by itself.
+    SockRef::from(socket).shutdown(Shutdown::Both).ok();
 }
 
 /// Ends what [`Conn::probe`] began when a request ends: an idle connection must not wake the device. If
@@ -181,8 +189,11 @@ fn set_options(tcp: &TcpStream) {
 fn keep_alive(socket: &OwnedFd, on: bool) {
     let socket = SockRef::from(socket);
     let set = if on {
-        let often = TcpKeepalive::new();
-        socket.set_tcp_keepalive(&often.with_time(KEEP_ALIVE).with_interval(KEEP_ALIVE))
+        let often = TcpKeepalive::new()
+            .with_time(KEEP_ALIVE)
+            .with_interval(KEEP_ALIVE)
+            .with_retries(KEEP_ALIVES);
+        socket.set_tcp_keepalive(&often)
     } else {
         socket.set_keepalive(false)
     };
@@ -198,5 +209,24 @@ fn handshake_fault(error: &std::io::Error) -> Fault {
         Some(rustls::Error::InvalidCertificate(_)) => Fault::Certificate,
         Some(_) => Fault::Handshake,
         None => Fault::Connect,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn the_kernel_gives_a_silent_connection_up_later_than_the_router() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let socket = OwnedFd::from(TcpStream::connect(address).expect("it listens"));
+        keep_alive(&socket, true);
+        let socket = SockRef::from(&socket);
+        let interval = socket.tcp_keepalive_interval().expect("it is set");
+        let retries = socket.tcp_keepalive_retries().expect("it is set");
+        assert!(interval * retries > Duration::from_secs(30));
     }
 }

@@ -16,6 +16,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 use server::{Config, Fault};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Past the first probe, its answer, and the second one.
 const THINKS: Duration = Duration::from_secs(3);
@@ -55,6 +56,37 @@ async fn a_slow_server_over_tcp_is_not_taken_for_dead() {
         let counts = [connections, requests].map(|count| count.load(Ordering::Relaxed));
         assert_eq!(counts, [1, 1], "connections and requests over {alpn}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_next_request_does_not_wait_for_the_rest_of_an_upload_that_is_answered() {
+    let (config, engine) = self_signed(&[b"http/1.1"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        loop {
+            let mut stream = listener.accept().await;
+            let mut head = [0; 4_096];
+            assert!(stream.read(&mut head).await.unwrap() > 0);
+            let status = if head.starts_with(b"POST") { 401 } else { 200 };
+            let answer = format!("HTTP/1.1 {status} \r\ncontent-length: 0\r\n\r\n");
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+            // It reads no more of what comes, and does not close.
+            held.push(stream);
+        }
+    });
+    let engine = engine.build().unwrap();
+    let post = engine
+        .request(http::Method::POST, &url)
+        .body(vec![0; 8 << 20]);
+    let answer = post.send().await.unwrap();
+    assert_eq!(answer.status(), 401);
+    answer.bytes(0).await.unwrap();
+    let get = tokio::time::timeout(Duration::from_secs(10), engine.get(&url).send());
+    let answer = get.await.expect("the request hangs").unwrap();
+    assert_eq!(answer.status(), 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -138,6 +138,13 @@ fn rows() -> Vec<Row> {
             .concat(),
         ),
         row(
+            "a coding that is none",
+            TEXT,
+            text(
+                "HTTP/1.1 200 OK\r\ntransfer-encoding: identity\r\ncontent-length: 5\r\n\r\nhello",
+            ),
+        ),
+        row(
             "a coding that overrides the length",
             TEXT,
             text(

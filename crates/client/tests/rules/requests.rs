@@ -171,5 +171,7 @@ async fn a_request_is_the_same_over_every_version() {
         assert_eq!(of("/%C3%A9", &length), ["3"], "{protocol:?}");
         send("/host", &[("host", "other.example:8443")], "").await;
         assert_eq!(of("/host", &host), ["other.example:8443"], "{protocol:?}");
+        send("/blanks", &[("x-a", " a b\t"), ("x-b", "\t ")], "").await;
+        assert_eq!(of("/blanks", &["x-a", "x-b"]), ["a b", ""], "{protocol:?}");
     }
 }
