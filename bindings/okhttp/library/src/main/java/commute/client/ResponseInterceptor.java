@@ -84,7 +84,7 @@ final class ResponseInterceptor implements Interceptor {
             String length = response.header("Content-Length");
             ResponseBody body = response.body();
             if (length != null && body != null) {
-                changed.body(ResponseBody.create(body.source(), body.contentType(), Long.parseLong(length)));
+                changed.body(ResponseBody.create(body.source(), body.contentType(), bytes(length)));
             }
         }
         List<X509Certificate> chain = socket.engine().trust.knownChain(socket.host());
@@ -92,6 +92,15 @@ final class ResponseInterceptor implements Interceptor {
         CipherSuite suite = CipherSuite.forJavaName(EngineSession.CIPHER_SUITE);
         List<Certificate> local = response.handshake().localCertificates();
         changed.handshake(Handshake.get(TlsVersion.TLS_1_3, suite, peer, local));
+    }
+
+    /** Returns a length, or -1 for one beyond a long, as OkHttp does. */
+    private static long bytes(String length) {
+        try {
+            return Long.parseLong(length);
+        } catch (NumberFormatException tooLong) {
+            return -1;
+        }
     }
 
     /**

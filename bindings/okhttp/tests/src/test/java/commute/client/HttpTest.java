@@ -159,6 +159,14 @@ final class HttpTest {
         });
     }
 
+    @Test
+    void aLengthBeyondALong() throws Exception {
+        Differential.same(World.Wire.H1, world -> {
+            world.start().enqueue(Mock.response(304).setHeader("Content-Length", "9223372036854775808"));
+            world.call(world.client(), world.request("/").build());
+        });
+    }
+
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void gzipIsUndoneUnlessTheAppAskedForIt(World.Wire wire) throws Exception {
