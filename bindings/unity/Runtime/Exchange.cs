@@ -65,7 +65,7 @@ namespace Commute.Client
             var hints = RequestHints.Of(request);
             using (var memory = new Memory())
             {
-                var fields = Fields(request).Concat(extra).Select(field => new NativeField
+                var fields = OneCookie(Fields(request).Concat(extra)).Select(field => new NativeField
                 {
                     Name = memory.Text(field.Key), Value = memory.Text(field.Value),
                 }).ToList();
@@ -104,6 +104,16 @@ namespace Commute.Client
             foreach (var field in request.Content.Headers)
                 if (field.Key.ToLowerInvariant() != "content-length")
                     yield return new KeyValuePair<string, string>(field.Key, string.Join(", ", field.Value));
+        }
+
+        /// <summary>The app's cookies and the jar's are one field (RFC 6265 section 5.4).</summary>
+        static IEnumerable<KeyValuePair<string, string>> OneCookie(IEnumerable<KeyValuePair<string, string>> fields)
+        {
+            var cookies = fields.ToLookup(field => field.Key.ToLowerInvariant() == "cookie");
+            if (cookies[true].Count() < 2)
+                return fields;
+            var all = string.Join(Separator("cookie"), cookies[true].Select(field => field.Value));
+            return cookies[false].Concat(new[] { new KeyValuePair<string, string>("cookie", all) });
         }
 
         static string Separator(string name)

@@ -38,6 +38,22 @@ namespace CommuteTests
             Expect.True(!fields.Contains("cookie"), fields);
         });
 
+        public static async Task TheAppsCookiesAndTheJarsAreOneField()
+        {
+            using (var client = Client(RoutePolicy.Http11))
+            {
+                await client.GetStringAsync("set?c=a%3D1%3B%20Path%3D%2F");
+                var request = new HttpRequestMessage(HttpMethod.Get, "fields");
+                request.Headers.Add("cookie", "mine=2");
+                using (var response = await client.SendAsync(request))
+                {
+                    var fields = await response.Content.ReadAsStringAsync();
+                    Expect.True(fields.Contains("cookie: mine=2; a=1\n"), fields);
+                    Expect.Equal(fields.IndexOf("cookie: "), fields.LastIndexOf("cookie: "), fields);
+                }
+            }
+        }
+
         public static Task BodiesGoAlongWhereTheStatusSaysSo() => With(async client =>
         {
             foreach (var expected in new[] { "302 GET\n", "303 GET\n", "307 POST\nbody", "308 POST\nbody" })
