@@ -346,7 +346,7 @@ impl CellRun<'_> {
             clock: hello.clock,
             codes_own: self.codes_own(hello),
             run_ns,
-            rtt_ns: self.network.rtt_ns(),
+            least_rtt_ns: self.network.least_rtt_ns(),
             down_bps: highest_bps(&self.network.down.rate),
             up_bps: highest_bps(&self.network.up.rate),
             warmed_up: self.arm.warmup_calls > 0,

@@ -34,6 +34,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn jitter_makes_round_trips_shorter_too() {
+        let network = find("android-edge").expect("it is built in");
+        assert_eq!(network.rtt_ns(), 240_000_000);
+        assert_eq!(network.least_rtt_ns(), 80_000_000);
+    }
+
+    #[test]
     fn every_built_in_network_parses() {
         assert!(!builtin().is_empty());
         for (name, _) in builtin() {

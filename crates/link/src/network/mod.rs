@@ -72,4 +72,10 @@ impl Network {
     pub fn rtt_ns(&self) -> u64 {
         self.up.delay_ns.saturating_add(self.down.delay_ns)
     }
+
+    /// Returns the round-trip time that none is below, whatever jitter takes off.
+    pub fn least_rtt_ns(&self) -> u64 {
+        let least = |path: &PathSpec| path.delay_ns.saturating_sub(path.jitter_ns);
+        least(&self.up).saturating_add(least(&self.down))
+    }
 }

@@ -25,8 +25,8 @@ pub(crate) struct Claim<'a> {
     pub(crate) codes_own: bool,
     /// CLOCK_MONOTONIC when the driver was sent its steps.
     pub(crate) run_ns: u64,
-    /// Round trip of the empty link; no response can be faster.
-    pub(crate) rtt_ns: u64,
+    /// The shortest round trip of the empty link; no response can be faster.
+    pub(crate) least_rtt_ns: u64,
     /// The rate that no download can exceed, if there is one.
     pub(crate) down_bps: Option<u64>,
     /// The rate that no upload can exceed, if there is one.

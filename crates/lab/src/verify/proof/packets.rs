@@ -320,7 +320,7 @@ mod tests {
         let workload = workload();
         let claim = Claim {
             protocol,
-            rtt_ns: 2 * MS,
+            least_rtt_ns: 2 * MS,
             traffic: Traffic::of(tap),
             ..claim(&workload)
         };

@@ -95,7 +95,7 @@ pub(super) fn claim(workload: &Workload) -> Claim<'_> {
         discovery: None,
         destinations: Default::default(),
         run_ns: 1_000,
-        rtt_ns: 400,
+        least_rtt_ns: 400,
         down_bps: None,
         up_bps: None,
         warmed_up: false,

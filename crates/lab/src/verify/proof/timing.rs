@@ -107,11 +107,11 @@ pub(super) fn check_duration(claim: &Claim<'_>, row: &Row) -> Result<(), String>
     let id = row.id;
     let waited = (row.first_byte_ns.unwrap_or(row.end_ns)).saturating_sub(row.start_ns);
     // True on any clock, but for its own error.
-    if waited < claim.rtt_ns - claim.rtt_ns / 50 {
+    if waited < claim.least_rtt_ns - claim.least_rtt_ns / 50 {
         return Err(format!(
             "call {id}: first byte after {:.3} ms on a link with a round trip of {:.3} ms",
             waited as f64 / 1e6,
-            claim.rtt_ns as f64 / 1e6
+            claim.least_rtt_ns as f64 / 1e6
         ));
     }
     let transfer_ns = |bytes: u64, bps: Option<u64>| {
@@ -122,7 +122,7 @@ pub(super) fn check_duration(claim: &Claim<'_>, row: &Row) -> Result<(), String>
     };
     let bytes_ns = transfer_ns(row.response_bytes, claim.down_bps)
         .max(transfer_ns(row.request_bytes, claim.up_bps));
-    let least_ns = claim.rtt_ns.saturating_add(bytes_ns);
+    let least_ns = claim.least_rtt_ns.saturating_add(bytes_ns);
     let took_ns = row.end_ns.saturating_sub(row.start_ns);
     if took_ns < least_ns - least_ns / 50 {
         return Err(format!(
@@ -140,7 +140,7 @@ pub(super) fn check_duration(claim: &Claim<'_>, row: &Row) -> Result<(), String>
 /// Checks that a call did not end before the server had sent its response.
 pub(super) fn check_end(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
     let id = row.id;
-    let seen_ns = row.end_ns + claim.rtt_ns / 2 + MAX_STAMP_DELAY_NS;
+    let seen_ns = row.end_ns + claim.least_rtt_ns / 2 + MAX_STAMP_DELAY_NS;
     if claim.clock == Clock::Monotonic && seen_ns < hit.end_ns {
         return Err(format!(
             "call {id}: the driver's end is {} µs before the server had sent the response",
@@ -234,7 +234,7 @@ mod tests {
     fn bytes_take_their_time_on_the_link() {
         let workload = workload();
         let mut claim = claim(&workload);
-        (claim.rtt_ns, claim.down_bps) = (100 * MS, Some(1_000_000));
+        (claim.least_rtt_ns, claim.down_bps) = (100 * MS, Some(1_000_000));
         // 0.1 s of round trip and 1 s of bytes, less 2 %.
         let took = |ns: u64| Row {
             response_bytes: 125_000,
@@ -259,7 +259,7 @@ mod tests {
         let workload = workload();
         let mut claim = claim(&workload);
         let row = row(1, 1_100);
-        let latest = row.end_ns + claim.rtt_ns / 2 + MAX_STAMP_DELAY_NS;
+        let latest = row.end_ns + claim.least_rtt_ns / 2 + MAX_STAMP_DELAY_NS;
         check_end(&claim, &row, &hit(latest)).unwrap();
         let error = check_end(&claim, &row, &hit(latest + 1)).unwrap_err();
         assert!(
