@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Notify, mpsc};
 
 use super::{Exchange, Failure, Interim, MAX_FIELDS, MAX_HEAD_BYTES, cut_off};
-use crate::body::Outgoing;
+use crate::body::{Going, Outgoing};
 use crate::message::{Event, Message};
 use crate::response::Part;
 
@@ -52,15 +52,15 @@ impl Requests {
     pub(super) async fn run(
         self,
         exchange: &Exchange,
-        shut_down: impl FnOnce(),
+        shut_down: impl Fn(),
     ) -> Result<u64, Failure> {
         let (body, going) = exchange.outgoing();
-        let outcome = self.send(exchange, body).await;
-        if !going.is_over() {
-            exchange.report(Event::GoAway(exchange.conn));
-            shut_down();
-        }
-        outcome
+        let _unsent = Unsent {
+            going,
+            exchange,
+            shut_down,
+        };
+        self.send(exchange, body).await
     }
 
     async fn send(self, exchange: &Exchange, body: Outgoing) -> Result<u64, Failure> {
@@ -89,6 +89,22 @@ impl Requests {
                 cut_off(&body, &failure).await;
                 Err(failure)
             }
+        }
+    }
+}
+
+/// Shuts the connection down when a request ends of which not all is sent.
+struct Unsent<'a, F: Fn()> {
+    going: Going,
+    exchange: &'a Exchange,
+    shut_down: F,
+}
+
+impl<F: Fn()> Drop for Unsent<'_, F> {
+    fn drop(&mut self) {
+        if !self.going.is_over() {
+            self.exchange.report(Event::GoAway(self.exchange.conn));
+            (self.shut_down)();
         }
     }
 }

@@ -62,31 +62,55 @@ async fn a_slow_server_over_tcp_is_not_taken_for_dead() {
 async fn the_next_request_does_not_wait_for_the_rest_of_an_upload_that_is_answered() {
     let (config, engine) = self_signed(&[b"http/1.1"]);
     let listener = Listener::new(config).await;
-    let url = listener.url();
+    let (url, pieces) = (listener.url(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&pieces);
     tokio::spawn(async move {
-        let mut held = Vec::new();
         loop {
-            let mut stream = listener.accept().await;
-            let mut head = [0; 4_096];
-            assert!(stream.read(&mut head).await.unwrap() > 0);
-            let status = if head.starts_with(b"POST") { 401 } else { 200 };
-            let answer = format!("HTTP/1.1 {status} \r\ncontent-length: 0\r\n\r\n");
-            stream.write_all(answer.as_bytes()).await.unwrap();
-            stream.flush().await.unwrap();
-            // It reads no more of what comes, and does not close.
-            held.push(stream);
+            let (mut stream, count) = (listener.accept().await, Arc::clone(&count));
+            tokio::spawn(async move {
+                let mut head = [0; 4_096];
+                if stream.read(&mut head).await.unwrap_or(0) == 0 {
+                    return;
+                }
+                let is_post = head.starts_with(b"POST");
+                let pieces = if is_post {
+                    count.load(Ordering::Relaxed)
+                } else {
+                    0
+                };
+                let status = if is_post { "401 No" } else { "200 OK" };
+                let head = format!("HTTP/1.1 {status}\r\ncontent-length: {pieces}\r\n\r\n");
+                stream.write_all(head.as_bytes()).await.unwrap();
+                for _ in 0..pieces {
+                    stream.flush().await.unwrap();
+                    stream.write_all(b"x").await.unwrap();
+                }
+                stream.flush().await.unwrap();
+                if is_post {
+                    // It reads no more of what comes, and does not close.
+                    std::future::pending::<()>().await;
+                }
+            });
         }
     });
     let engine = engine.build().unwrap();
-    let post = engine
-        .request(http::Method::POST, &url)
-        .body(vec![0; 8 << 20]);
-    let answer = post.send().await.unwrap();
-    assert_eq!(answer.status(), 401);
-    answer.bytes(0).await.unwrap();
-    let get = tokio::time::timeout(Duration::from_secs(10), engine.get(&url).send());
-    let answer = get.await.expect("the request hangs").unwrap();
-    assert_eq!(answer.status(), 200);
+    for count in 0..12 {
+        pieces.store(count, Ordering::Relaxed);
+        let post = engine.request(http::Method::POST, &url);
+        let answer = post.body(vec![0; 8 << 20]).send().await.unwrap();
+        assert_eq!(answer.status(), 401);
+        // The app reads none of it, or all of it.
+        if count % 2 == 0 {
+            answer.bytes(count).await.unwrap();
+        } else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            drop(answer);
+        }
+        let get = tokio::time::timeout(Duration::from_secs(10), engine.get(&url).send());
+        let answer = get.await.expect("the request hangs").unwrap();
+        assert_eq!(answer.status(), 200);
+        answer.bytes(0).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
