@@ -289,8 +289,9 @@ impl Router {
         let (origin, state) = (conn.origin.clone(), conn.state);
         let spent = conn.is_spent() && !state.is_opening();
         // One whose handshake is not done is its race's.
-        if silent && matches!(state, ConnState::Ready(_)) {
-            return self.close_silent(conn_id);
+        if silent && !state.is_opening() {
+            self.leave_silent(conn_id);
+            return self.place_waiting(&origin);
         }
         conn.watch.end();
         if spent || state == ConnState::Draining {

@@ -1,6 +1,6 @@
 //! Connections, requests and origins as the router keeps them: values, no sockets.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -148,7 +148,8 @@ pub(crate) struct Site {
     pub(crate) waiting: VecDeque<CallId>,
     pub(crate) lookup: Option<Lookup>,
     pub(crate) races: Vec<SiteRace>,
-    pub(crate) backoff: Backoff,
+    /// Of requests with each policy.
+    pub(crate) backoffs: BTreeMap<Policy, Backoff>,
 }
 
 /// When to try again to open a connection to an origin that answered not long ago: its server may be starting again.
@@ -192,13 +193,13 @@ pub(crate) struct SiteRace {
 
 impl Site {
     pub(crate) fn new(digest: Digest) -> Self {
-        let (waiting, races, backoff) = Default::default();
+        let (waiting, races, backoffs) = Default::default();
         Self {
             digest,
             waiting,
             lookup: None,
             races,
-            backoff,
+            backoffs,
         }
     }
 
@@ -206,8 +207,14 @@ impl Site {
         self.waiting.is_empty() && self.lookup.is_none() && self.races.is_empty()
     }
 
-    /// Whether something is under way that may give a request with this policy a connection.
+    /// Whether something is under way, or will be, that may give a request with this policy a connection.
     pub(crate) fn serves(&self, policy: Policy) -> bool {
+        let pauses = |backoff: &Backoff| backoff.until.is_some();
+        self.backoffs.get(&policy).is_some_and(pauses) || self.opens_for(policy)
+    }
+
+    /// Whether something is under way that may.
+    pub(crate) fn opens_for(&self, policy: Policy) -> bool {
         let serves = |purpose: &Purpose| match purpose {
             Purpose::Calls(of) => {
                 *of == policy || *of == Policy::Adaptive && policy == Policy::Race
@@ -216,8 +223,7 @@ impl Site {
         };
         let lookup = self.lookup.as_ref();
         let looks = lookup.is_some_and(|lookup| lookup.purposes.iter().any(serves));
-        let is_due = self.backoff.until.is_some();
-        is_due || looks || self.races.iter().any(|race| race.serves(policy))
+        looks || self.races.iter().any(|race| race.serves(policy))
     }
 }
 

@@ -77,7 +77,7 @@ pub enum Protocol {
 }
 
 /// How a request may be routed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// By what was learnt.
     #[default]

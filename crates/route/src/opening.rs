@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::book::Row;
 use crate::command::Command;
-use crate::conn::{Backoff, Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
+use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
 use crate::event::{CallId, ConnId, Fault, Origin, Policy, Protocol, Transport};
 use crate::race::{Mode, Race};
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
@@ -235,7 +235,7 @@ impl Router {
         for other in given_up {
             self.close(other);
         }
-        self.site(&origin).backoff = Backoff::default();
+        self.site(&origin).backoffs.clear();
         if protocol == Protocol::H1 {
             self.open_siblings(&conn);
         }
@@ -370,7 +370,7 @@ impl Router {
             .into_iter()
             .partition(|id| policy_of(self.calls.get(id)) == Some(policy));
         let refused = fault == Fault::Certificate;
-        let serves = self.site(origin).serves(policy);
+        let opens = self.site(origin).opens_for(policy);
         let will_be_free = self.will_have_room(origin, policy);
         for id in fails {
             // HTTP/3 that has still to prove itself is better than nothing.
@@ -383,10 +383,10 @@ impl Router {
                 });
             match open {
                 Some((conn, over)) => self.send(id, conn, Why::OnlyOpen(over)),
-                None if (serves || will_be_free) && !refused => {
+                None if (opens || will_be_free) && !refused => {
                     self.site(origin).waiting.push_back(id);
-                    if !serves {
-                        self.pause(origin);
+                    if !opens {
+                        self.pause(origin, policy);
                     }
                 }
                 None if self.may_come_back(id, fault) => self.back_off(id),

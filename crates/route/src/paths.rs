@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::command::Command;
-use crate::conn::{Call, ConnState};
+use crate::conn::{Call, Conn, ConnState};
 use crate::event::{CallId, ConnId, Fault, Origin, PathSample, Policy, Replay, Transport};
 use crate::resend::MAX_RETRIES;
 use crate::router::Router;
@@ -15,6 +15,8 @@ use crate::why::Why;
 const SILENT_WEIGHT: u8 = 5;
 /// A server that was started again does not know the connection, and may be unable to say so.
 const FORGOTTEN: Duration = Duration::from_secs(2);
+/// So long a silent connection over QUIC that carries nothing is kept, or for twice its silence.
+const GRACE: Duration = Duration::from_secs(2);
 
 impl Router {
     pub(crate) fn sample(&mut self, id: ConnId) {
@@ -45,9 +47,12 @@ impl Router {
                 if let Some(conn) = self.conns.get_mut(&id) {
                     conn.heard = Some(now);
                     if idle {
-                        // It was watched because it had moved, and its path answers.
+                        // It was watched because it had moved or been left, and its path answers.
                         conn.watch.end();
                     }
+                }
+                if idle {
+                    self.close_drained(id);
                 }
                 if was_silent {
                     // What waits for another connection may take this one again.
@@ -55,7 +60,7 @@ impl Router {
                 }
             }
             Step::Wait => {}
-            Step::Nudge if idle => self.close_silent(id),
+            Step::Nudge if idle => self.nudge_idle(id),
             Step::Probe => self.order(Command::Probe(id)),
             Step::Dead => self.bury(id),
             Step::Nudge => {
@@ -69,10 +74,28 @@ impl Router {
                 }
                 self.rescue(id);
                 if !was_silent {
+                    self.ask_idle_tcp(&origin);
                     // What waited for it to be free needs another one.
                     self.place_waiting(&origin);
                 }
             }
+        }
+    }
+
+    /// Asks idle TCP connections for a sign of life, which tells a silent HTTP/3 from a silent network.
+    fn ask_idle_tcp(&mut self, origin: &Origin) {
+        let (now, network) = (self.now, self.network_id());
+        let mut asked = Vec::new();
+        for (id, conn) in &mut self.conns {
+            let is_ready = matches!(conn.state, ConnState::Ready(_));
+            let is_ours = conn.is_of(origin, Transport::Tcp) && Some(conn.network) == network;
+            if is_ready && is_ours && conn.calls.is_empty() {
+                conn.watch.begin(now);
+                asked.push(*id);
+            }
+        }
+        for id in asked {
+            self.sample(id);
         }
     }
 
@@ -241,9 +264,43 @@ impl Router {
         }
     }
 
-    /// A silent connection has no request left: nothing more is sent on it.
-    pub(crate) fn close_silent(&mut self, id: ConnId) {
-        self.blame_silent(id);
-        self.close(id);
+    /// A silent connection has no request left: nothing more is sent on it. One over QUIC is kept for a while, in which
+    /// it may be heard again, and TCP too.
+    pub(crate) fn leave_silent(&mut self, id: ConnId) {
+        match self.conns.get_mut(&id) {
+            Some(conn) if conn.over == Transport::Quic => conn.state = ConnState::Draining,
+            _ => self.close(id),
+        }
+    }
+
+    /// A silent connection is nudged that carries nothing.
+    fn nudge_idle(&mut self, id: ConnId) {
+        let now = self.now;
+        let Some(conn) = self.conns.get_mut(&id) else {
+            return;
+        };
+        if conn.over == Transport::Tcp {
+            // The next request on it will tell.
+            return conn.watch.end();
+        }
+        let grace = GRACE.max(2 * conn.watch.silence());
+        let (since, migrates) = (conn.watch.silent_since(), conn.migrates);
+        if since.is_some_and(|since| now < since + grace) {
+            self.order(Command::Probe(id));
+            if migrates {
+                self.order(Command::Nudge(id));
+            }
+        } else {
+            self.blame_silent(id);
+            self.close(id);
+        }
+    }
+
+    /// Closes a connection that takes no more requests and has none.
+    fn close_drained(&mut self, id: ConnId) {
+        let drained = |conn: &Conn| conn.state == ConnState::Draining && conn.calls.is_empty();
+        if self.conns.get(&id).is_some_and(drained) {
+            self.close(id);
+        }
     }
 }

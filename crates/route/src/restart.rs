@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::event::{CallId, Fault, Origin};
+use crate::event::{CallId, Fault, Origin, Policy};
 use crate::moment::Moment;
 use crate::router::Router;
 
@@ -35,20 +35,30 @@ impl Router {
             return;
         };
         call.failing_since.get_or_insert(now);
-        let origin = call.origin.clone();
+        let (origin, policy) = (call.origin.clone(), call.ask.policy);
         self.site(&origin).waiting.push_back(id);
-        self.pause(&origin);
+        self.pause(&origin, policy);
     }
 
-    /// Opens no connection to an origin for a while, unless a pause is under way.
-    pub(crate) fn pause(&mut self, origin: &Origin) {
+    /// Opens no connection for requests with this policy for a while, unless a pause is under way.
+    pub(crate) fn pause(&mut self, origin: &Origin, policy: Policy) {
         let now = self.now;
-        let site = self.site(origin);
-        if site.backoff.until.is_none() {
-            let doublings = u32::from(site.backoff.times.min(4));
+        let backoff = self.site(origin).backoffs.entry(policy).or_default();
+        if backoff.until.is_none() {
+            let doublings = u32::from(backoff.times.min(4));
             let pause = (PAUSE * (1 << doublings)).min(MAX_PAUSE);
-            site.backoff.times = site.backoff.times.saturating_add(1);
-            site.backoff.until = Some(now + pause);
+            backoff.times = backoff.times.saturating_add(1);
+            backoff.until = Some(now + pause);
+        }
+    }
+
+    /// Pauses of another network say nothing of this one.
+    pub(crate) fn end_pauses(&mut self) {
+        for site in self.sites.values_mut() {
+            site.backoffs.clear();
+        }
+        for call in self.calls.values_mut() {
+            call.failing_since = None;
         }
     }
 }

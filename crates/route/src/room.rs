@@ -23,8 +23,10 @@ impl Router {
             }
         }
         if let Some(call) = self.calls.get_mut(&id) {
+            let before = call.copies.len();
             call.copies.retain(|copy| copy.conn != conn_id);
-            if call.copies.is_empty() {
+            // It may have been taken off since, and wait.
+            if call.copies.len() < before && call.copies.is_empty() {
                 self.place(id);
             }
         }
@@ -107,7 +109,8 @@ impl Router {
             let conns = self.open_conns(origin, Transport::Tcp);
             let long = conns.filter(|conn| conn.speaks(Protocol::H1));
             let long = long.filter_map(|conn| self.is_long_at(conn));
-            long.filter(|at| *at > self.now).chain(site.backoff.until)
+            long.filter(|at| *at > self.now)
+                .chain(site.backoffs.values().filter_map(|backoff| backoff.until))
         });
         times.min()
     }
@@ -117,13 +120,17 @@ impl Router {
         let Some(site) = self.sites.get_mut(origin) else {
             return;
         };
-        if site.backoff.until.is_some_and(|until| until <= self.now) {
-            site.backoff.until = None;
+        for backoff in site.backoffs.values_mut() {
+            backoff.until = backoff.until.filter(|until| *until > self.now);
         }
-        let first = site.waiting.front().and_then(|id| self.calls.get(id));
-        if let Some(policy) = first.map(|call| call.ask.policy)
-            && !site.serves(policy)
-            && !self.is_at_bound(origin, policy)
+        let waiting = site.waiting.iter().filter_map(|id| self.calls.get(id));
+        let mut policies: Vec<Policy> = waiting.map(|call| call.ask.policy).collect();
+        policies.sort_unstable();
+        policies.dedup();
+        policies.retain(|policy| !site.serves(*policy));
+        if policies
+            .into_iter()
+            .any(|policy| !self.is_at_bound(origin, policy))
         {
             self.place_waiting(origin);
         }

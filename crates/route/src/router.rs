@@ -222,6 +222,7 @@ impl Router {
                 site.lookup = None;
             }
         }
+        self.end_pauses();
         for id in self.conns.keys().copied().collect::<Vec<_>>() {
             self.leave(id);
         }

@@ -249,6 +249,23 @@ fn http_1_opens_as_many_as_six_connections_and_loses_no_request() {
     assert_eq!(world.opened[&Transport::Tcp], 6);
 }
 
+#[test]
+fn a_pause_of_another_network_ends_with_it() {
+    let mut world = world(Way::Free, Way::Free);
+    one(&mut world);
+    world.close_first();
+    (world.quic.way, world.tcp.way) = (Way::Refused, Way::Refused);
+    let id = world.ask(ask());
+    world.rest(Duration::from_secs(4));
+    assert_eq!(world.end_of(id), None, "the server may come back");
+    (world.quic.way, world.tcp.way) = (Way::Free, Way::Free);
+    world.handle(network(1));
+    let (time, end) = world.wait(id);
+    assert_eq!(end, End::Done(Transport::Tcp));
+    // Three round trips to open it, one for the request.
+    assert!(time < Duration::from_millis(450), "{time:?}");
+}
+
 fn network(n: u8) -> Event<'static> {
     Event::Network(Some(Network {
         id: NetworkId([n; 16]),
@@ -384,6 +401,33 @@ fn a_gap_in_both_ways_is_no_fault_of_http_3() {
         world.rest(Duration::from_secs(3));
         let state = world.router.explain(&common::origin());
         assert!(!state.contains("broken"), "{state}");
+    }
+}
+
+#[test]
+fn http_3_that_falls_silent_is_left_where_tcp_lives() {
+    for resumable in [true, false] {
+        let mut world = world(Way::Free, Way::Free);
+        world.tcp.median_ms = 200.0;
+        world.hint();
+        for _ in 0..8 {
+            one(&mut world);
+            world.rest(Duration::from_secs(1));
+        }
+        (world.resumable, world.body_time) = (resumable, Duration::from_secs(30));
+        let id = world.ask(ask());
+        world.rest(Duration::from_secs(1));
+        assert_eq!(world.ways(id), [Transport::Quic]);
+        world.quic.way = Way::Blocked;
+        world.rest(Duration::from_secs(5));
+        if resumable {
+            assert_eq!(world.end_of(id), Some(End::Failed(Fault::Reset)));
+        } else {
+            world.cancel(id);
+        }
+        world.rest(Duration::from_secs(5));
+        let state = world.router.explain(&common::origin());
+        assert!(state.contains("broken"), "{state}");
     }
 }
 

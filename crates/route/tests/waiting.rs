@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::{End, Server, Way, World, ask};
-use route::{Ask, Event, Fault, Moment, Policy, Protocol, Transport};
+use route::{Ask, ConnId, Event, Fault, Moment, Policy, Protocol, Transport};
 
 fn world(quic: Way, tcp: Way) -> World {
     World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0))
@@ -296,4 +296,30 @@ fn a_connection_that_is_heard_again_takes_what_waits_for_another_one() {
     world.quic.way = Way::Free;
     world.rest(Duration::from_secs(2));
     assert_eq!(world.ways(id), [Transport::Quic]);
+}
+
+#[test]
+fn a_request_pinned_to_http_3_does_not_wait_with_those_for_tcp() {
+    let mut world = world(Way::Blocked, Way::Free);
+    (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
+    world.body_time = Duration::from_secs(60);
+    world.hint();
+    world.ask(pinned(Policy::H2));
+    world.rest(Duration::from_secs(1));
+    world.ask(pinned(Policy::H2));
+    let h3 = world.ask(pinned(Policy::H3));
+    world.rest(Duration::from_secs(25));
+    assert_eq!(world.end_of(h3), Some(End::Failed(Fault::Connect)));
+}
+
+#[test]
+fn a_request_that_is_on_no_connection_is_not_placed_twice() {
+    let mut world = world(Way::Refused, Way::Free);
+    let call = world.ask(ask());
+    world.handle(Event::Full {
+        call,
+        conn: ConnId(999),
+    });
+    assert_eq!(world.wait(call).1, End::Done(Transport::Tcp));
+    assert_eq!(world.ways(call), [Transport::Tcp]);
 }
