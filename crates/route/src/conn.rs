@@ -26,6 +26,8 @@ pub(crate) struct Conn {
     pub(crate) opened: Moment,
     /// When the peer was last known to have sent something.
     pub(crate) heard: Option<Moment>,
+    /// When its last request left it while it was silent.
+    pub(crate) left_silent: Option<Moment>,
     /// The first RTT.
     pub(crate) rtt: Option<Duration>,
     pub(crate) calls: BTreeSet<CallId>,

@@ -125,6 +125,7 @@ impl Router {
                     full: false,
                     opened: now,
                     heard: None,
+                    left_silent: None,
                     rtt: None,
                     calls: Default::default(),
                     watch: Watch::new(),

@@ -35,7 +35,7 @@ impl Router {
         conn.sampling = false;
         let (origin, network) = (conn.origin.clone(), conn.network);
         let (was_silent, idle) = (conn.watch.is_silent(), conn.calls.is_empty());
-        let migrates = conn.migrates;
+        let (over, migrates) = (conn.over, conn.migrates);
         let step = conn.watch.look(sample, now);
         let digest = self.book.digest(&origin);
         if sample.received > 0 && !sample.srtt.is_zero() {
@@ -45,7 +45,10 @@ impl Router {
         match step {
             Step::Alive => {
                 if let Some(conn) = self.conns.get_mut(&id) {
-                    conn.heard = Some(now);
+                    // Where the kernel tells nothing, nothing was heard either.
+                    if !sample.srtt.is_zero() {
+                        conn.heard = Some(now);
+                    }
                     if idle {
                         // It was watched because it had moved or been left, and its path answers.
                         conn.watch.end();
@@ -74,7 +77,9 @@ impl Router {
                 }
                 self.rescue(id);
                 if !was_silent {
-                    self.ask_idle_tcp(&origin);
+                    if over == Transport::Quic {
+                        self.ask_idle_tcp(&origin);
+                    }
                     // What waited for it to be free needs another one.
                     self.place_waiting(&origin);
                 }
@@ -215,12 +220,17 @@ impl Router {
             return;
         };
         let (origin, network) = (conn.origin.clone(), conn.network);
-        let tcp_was_heard = self.conns.values().any(|conn| {
-            conn.is_of(&origin, Transport::Tcp)
+        let heard = |conn: &&Conn| {
+            conn.origin == origin
                 && conn.network == network
                 && conn.is_alive()
                 && conn.heard.is_some_and(|at| at >= since)
-        });
+        };
+        let mut heard = self.conns.values().filter(heard);
+        let tcp_was_heard = heard.clone().any(|conn| conn.over == Transport::Tcp);
+        if heard.any(|conn| conn.over == Transport::Quic && conn.answers > 0) {
+            return;
+        }
         let digest = self.book.digest(&origin);
         let trial = &mut self.book.row(network, digest, now).trial;
         if tcp_was_heard && !trial.is_broken(now) {
@@ -268,7 +278,10 @@ impl Router {
     /// it may be heard again, and TCP too.
     pub(crate) fn leave_silent(&mut self, id: ConnId) {
         match self.conns.get_mut(&id) {
-            Some(conn) if conn.over == Transport::Quic => conn.state = ConnState::Draining,
+            Some(conn) if conn.over == Transport::Quic => {
+                (conn.state, conn.left_silent) = (ConnState::Draining, Some(self.now));
+                self.order(Command::Probe(id));
+            }
             _ => self.close(id),
         }
     }
@@ -280,11 +293,12 @@ impl Router {
             return;
         };
         if conn.over == Transport::Tcp {
-            // The next request on it will tell.
-            return conn.watch.end();
+            // It is watched until it is heard again, or dead: the kernel goes on asking.
+            return;
         }
         let grace = GRACE.max(2 * conn.watch.silence());
-        let (since, migrates) = (conn.watch.silent_since(), conn.migrates);
+        let since = conn.watch.silent_since().max(conn.left_silent);
+        let migrates = conn.migrates;
         if since.is_some_and(|since| now < since + grace) {
             self.order(Command::Probe(id));
             if migrates {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{End, Server, Way, World, ask, origin};
 use route::{
-    Ask, ConnId, Event, Fault, Moment, Network, NetworkId, NetworkKind, Policy, Protocol,
+    Ask, CallId, ConnId, Event, Fault, Moment, Network, NetworkId, NetworkKind, Policy, Protocol,
     Transport, Why,
 };
 
@@ -402,6 +402,48 @@ fn a_gap_in_both_ways_is_no_fault_of_http_3() {
         let state = world.router.explain(&common::origin());
         assert!(!state.contains("broken"), "{state}");
     }
+}
+
+/// HTTP/3 and TCP are open, and a request that must not be repeated is on its way over HTTP/3.
+fn with_both_open(migrates: bool) -> (World, CallId) {
+    let mut world = world(Way::Free, Way::Free);
+    (world.tcp.median_ms, world.migrates) = (200.0, migrates);
+    world.hint();
+    for _ in 0..8 {
+        one(&mut world);
+        world.rest(Duration::from_secs(1));
+    }
+    world.body_time = Duration::from_secs(60);
+    let id = world.ask(ask());
+    world.rest(Duration::from_secs(1));
+    assert_eq!(world.ways(id), [Transport::Quic]);
+    (world, id)
+}
+
+#[test]
+fn a_request_that_is_given_up_after_a_gap_says_nothing_against_http_3() {
+    for ms in (0..2_000).step_by(50) {
+        let (mut world, id) = with_both_open(false);
+        (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
+        world.rest(Duration::from_millis(4_500));
+        (world.quic.way, world.tcp.way) = (Way::Free, Way::Free);
+        world.body_time = Duration::ZERO;
+        let other = world.ask(ask());
+        world.rest(Duration::from_millis(ms));
+        world.cancel(id);
+        world.rest(Duration::from_secs(4));
+        assert!(world.end_of(other).is_some());
+        let state = world.router.explain(&common::origin());
+        assert!(!state.contains("broken"), "given up after {ms} ms: {state}");
+    }
+}
+
+#[test]
+fn idle_tcp_that_is_asked_and_never_answers_is_closed() {
+    let (mut world, _) = with_both_open(true);
+    (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
+    world.rest(Duration::from_secs(40));
+    assert!(world.conns.is_empty(), "{:?}", world.conns);
 }
 
 #[test]

@@ -105,9 +105,14 @@ impl World {
                 let socket = &self.conns[&conn];
                 let (received, srtt, rttvar) = (socket.received, self.rtt, self.rtt / 8);
                 let owed = socket.owed_at.is_some_and(|at| at <= self.now);
+                let over = socket.over;
+                if owed && self.passes(over, self.now) && self.server(over).way != Way::Stalls {
+                    // The kernel has repeated what is not acknowledged.
+                    self.later(self.rtt, Happening::Packet(conn.0));
+                }
                 let sample = PathSample {
                     received,
-                    owed: owed || socket.over == Transport::Quic,
+                    owed: owed || over == Transport::Quic,
                     srtt,
                     rttvar,
                 };
