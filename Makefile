@@ -130,8 +130,7 @@ answers:
 	COMMUTE_SEED=$$(date +%s) COMMUTE_CASES=50000 $(CARGO) test -p commute-client --test generated -- --nocapture
 	COMMUTE_SEED=$$(date +%s) COMMUTE_CASES=5000 $(CARGO) test -p commute-client-c --test generated -- --nocapture
 
-# Breaks the client's code in every way that cargo-mutants knows, and lists what no test notices. Takes days on two
-# cores; SHARD=3/40 does a fortieth of it. Tests of the client start `commute`.
+# Runs cargo-mutants on the client and lists the mutants that no test catches. SHARD=3/40 does a fortieth.
 mutants:
 	cargo mutants --version >/dev/null 2>&1 || $(CARGO) install cargo-mutants --locked
 	$(CARGO) mutants --package commute-route --package commute-h3 --package commute-client \

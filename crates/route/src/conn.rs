@@ -78,7 +78,7 @@ impl Conn {
         has_room && !self.full && !self.is_spent() && !self.watch.is_silent()
     }
 
-    /// A response comes over it. Returns whether it was silent.
+    /// Notes that a response came over it; returns whether it was silent.
     pub(crate) fn hear(&mut self, now: Moment) -> bool {
         let was_silent = self.watch.is_silent();
         self.watch.heard(now);
@@ -215,7 +215,7 @@ impl Site {
         self.backoffs.get(&policy).is_some_and(pauses) || self.opens_for(policy)
     }
 
-    /// Whether something is under way that may.
+    /// Whether a lookup or race is under way that may.
     pub(crate) fn opens_for(&self, policy: Policy) -> bool {
         let serves = |purpose: &Purpose| match purpose {
             Purpose::Calls(of) => {

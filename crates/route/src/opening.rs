@@ -424,7 +424,7 @@ impl Router {
         }
     }
 
-    /// Removes a connection. One over QUIC that was of use may be opened again beside TCP.
+    /// Removes a connection. If it was a QUIC connection that answered some requests, another one may open beside TCP.
     pub(crate) fn forget(&mut self, id: ConnId) -> Option<Conn> {
         let conn = self.conns.remove(&id)?;
         if conn.over == Transport::Quic && conn.answers >= LEARN_AFTER {

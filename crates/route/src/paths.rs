@@ -15,7 +15,7 @@ use crate::why::Why;
 const SILENT_WEIGHT: u8 = 5;
 /// A server that was started again does not know the connection, and may be unable to say so.
 const FORGOTTEN: Duration = Duration::from_secs(2);
-/// So long a silent connection over QUIC that carries nothing is kept, or for twice its silence.
+/// How long a silent QUIC connection without requests is kept, unless twice its silence is longer.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Router {
@@ -87,7 +87,7 @@ impl Router {
         }
     }
 
-    /// Asks idle TCP connections for a sign of life, which tells a silent HTTP/3 from a silent network.
+    /// Probes idle TCP connections, to tell HTTP/3 that is silent from a network that is.
     fn ask_idle_tcp(&mut self, origin: &Origin) {
         let (now, network) = (self.now, self.network_id());
         let mut asked = Vec::new();
@@ -188,8 +188,8 @@ impl Router {
         }
     }
 
-    /// Another connection takes what is on a silent one: that takes no more requests, and those on it that may be sent
-    /// elsewhere are.
+    /// Drains a silent connection after another one took over: it gets no more requests, and its requests that may be
+    /// sent again move.
     pub(crate) fn lost_hedge(&mut self, silent: ConnId) {
         self.blame_silent(silent);
         let Some(conn) = self
@@ -205,8 +205,8 @@ impl Router {
         self.move_calls(silent);
     }
 
-    /// HTTP/3 is broken where it is silent and TCP to the same origin was heard meanwhile. Where TCP was not, the network
-    /// may be at fault.
+    /// Marks HTTP/3 as broken if TCP to the same origin was heard during its silence and no other connection over HTTP/3
+    /// was. If TCP was silent, too, the network may be at fault.
     fn blame_silent(&mut self, silent: ConnId) {
         let now = self.now;
         let Some(conn) = self.conns.get(&silent) else {
@@ -274,8 +274,8 @@ impl Router {
         }
     }
 
-    /// A silent connection has no request left: nothing more is sent on it. One over QUIC is kept for a while, in which
-    /// it may be heard again, and TCP too.
+    /// Closes a silent connection that its last request left. One over QUIC is kept for [`GRACE`], in which it or TCP may
+    /// be heard.
     pub(crate) fn leave_silent(&mut self, id: ConnId) {
         match self.conns.get_mut(&id) {
             Some(conn) if conn.over == Transport::Quic => {
@@ -286,7 +286,7 @@ impl Router {
         }
     }
 
-    /// A silent connection is nudged that carries nothing.
+    /// Nudges a silent QUIC connection without requests, or closes it after [`GRACE`].
     fn nudge_idle(&mut self, id: ConnId) {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {

@@ -52,7 +52,7 @@ impl Router {
         }
     }
 
-    /// Pauses of another network say nothing of this one.
+    /// Ends all pauses: failures on another network say nothing of this one.
     pub(crate) fn end_pauses(&mut self) {
         for site in self.sites.values_mut() {
             site.backoffs.clear();

@@ -379,13 +379,7 @@ fn a_body_is_cut_off_where_its_path_is_silent_and_another_one_is_not() {
 #[test]
 fn a_gap_in_both_ways_is_no_fault_of_http_3() {
     for cancels in [true, false] {
-        let mut world = world(Way::Free, Way::Free);
-        world.tcp.median_ms = 200.0;
-        world.hint();
-        for _ in 0..8 {
-            one(&mut world);
-            world.rest(Duration::from_secs(1));
-        }
+        let mut world = with_both_open(true);
         (world.resumable, world.body_time) = (!cancels, Duration::from_secs(30));
         let id = world.ask(ask());
         world.rest(Duration::from_secs(1));
@@ -404,8 +398,8 @@ fn a_gap_in_both_ways_is_no_fault_of_http_3() {
     }
 }
 
-/// HTTP/3 and TCP are open, and a request that must not be repeated is on its way over HTTP/3.
-fn with_both_open(migrates: bool) -> (World, CallId) {
+/// Opens HTTP/3 and TCP; HTTP/3 is the faster one.
+fn with_both_open(migrates: bool) -> World {
     let mut world = world(Way::Free, Way::Free);
     (world.tcp.median_ms, world.migrates) = (200.0, migrates);
     world.hint();
@@ -413,6 +407,12 @@ fn with_both_open(migrates: bool) -> (World, CallId) {
         one(&mut world);
         world.rest(Duration::from_secs(1));
     }
+    world
+}
+
+/// Opens both, and asks over HTTP/3 for a body that takes long and cannot be resumed.
+fn with_a_long_response(migrates: bool) -> (World, CallId) {
+    let mut world = with_both_open(migrates);
     world.body_time = Duration::from_secs(60);
     let id = world.ask(ask());
     world.rest(Duration::from_secs(1));
@@ -423,7 +423,7 @@ fn with_both_open(migrates: bool) -> (World, CallId) {
 #[test]
 fn a_request_that_is_given_up_after_a_gap_says_nothing_against_http_3() {
     for ms in (0..2_000).step_by(50) {
-        let (mut world, id) = with_both_open(false);
+        let (mut world, id) = with_a_long_response(false);
         (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
         world.rest(Duration::from_millis(4_500));
         (world.quic.way, world.tcp.way) = (Way::Free, Way::Free);
@@ -440,7 +440,7 @@ fn a_request_that_is_given_up_after_a_gap_says_nothing_against_http_3() {
 
 #[test]
 fn idle_tcp_that_is_asked_and_never_answers_is_closed() {
-    let (mut world, _) = with_both_open(true);
+    let (mut world, _) = with_a_long_response(true);
     (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
     world.rest(Duration::from_secs(40));
     assert!(world.conns.is_empty(), "{:?}", world.conns);
@@ -449,13 +449,7 @@ fn idle_tcp_that_is_asked_and_never_answers_is_closed() {
 #[test]
 fn http_3_that_falls_silent_is_left_where_tcp_lives() {
     for resumable in [true, false] {
-        let mut world = world(Way::Free, Way::Free);
-        world.tcp.median_ms = 200.0;
-        world.hint();
-        for _ in 0..8 {
-            one(&mut world);
-            world.rest(Duration::from_secs(1));
-        }
+        let mut world = with_both_open(true);
         (world.resumable, world.body_time) = (resumable, Duration::from_secs(30));
         let id = world.ask(ask());
         world.rest(Duration::from_secs(1));

@@ -93,7 +93,7 @@ impl Requests {
     }
 }
 
-/// Shuts the connection down when a request ends of which not all is sent.
+/// Shuts the connection down if its request ends before all of it is sent.
 struct Unsent<'a, F: Fn()> {
     going: Going,
     exchange: &'a Exchange,

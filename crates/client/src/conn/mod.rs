@@ -345,7 +345,7 @@ impl Exchange {
 }
 
 impl Load {
-    /// Of a connection that carries nothing.
+    /// Creates the load of a connection without requests.
     pub(crate) fn new(conn: ConnId, messages: mpsc::UnboundedSender<Message>) -> Self {
         Self {
             requests: AtomicUsize::new(0),
