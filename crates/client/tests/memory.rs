@@ -13,8 +13,10 @@ use server::Config;
 const THREADS: usize = 64;
 const REQUESTS: usize = 1_000;
 const BYTES: usize = 20_000;
+/// Thousands of requests before and after which memory is compared, after a first one that fills it.
+const ROUNDS: usize = 3;
 /// Growth of tables and queues that depends on which requests met.
-const SLACK_BYTES: isize = 256 << 10;
+const SLACK_BYTES: isize = 64 << 10;
 
 /// Bytes that were allocated and not freed, by the engine, the server and this test.
 static HELD_BYTES: AtomicIsize = AtomicIsize::new(0);
@@ -40,18 +42,21 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_third_thousand_of_requests_leaves_no_more_behind_than_the_second() {
+async fn thousands_of_requests_more_leave_nothing_more_behind() {
     let server = start(Config::default()).await;
     for policy in [Policy::H2, Policy::H3] {
         let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
         let mut held_bytes = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..=2 * ROUNDS {
             let (engine, url) = (engine.clone(), server.url(&format!("/bytes/{BYTES}")));
             let sent = tokio::task::spawn_blocking(move || thousand(&engine, &url, policy));
             sent.await.unwrap();
             held_bytes.push(HELD_BYTES.load(Ordering::Relaxed));
         }
-        let grown = held_bytes[2] - held_bytes[1];
+        // What is still being freed or sent when a thousand ends comes on top, up to a megabyte of datagrams.
+        let least = |rounds: &[isize]| rounds.iter().copied().min().unwrap();
+        let (before, after) = held_bytes[1..].split_at(ROUNDS);
+        let grown = least(after) - least(before);
         assert!(
             grown <= SLACK_BYTES,
             "{policy:?}: {grown} bytes more in {held_bytes:?}"
