@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
-use client::{Builder, Engine, Trust};
+use client::{Builder, Engine, Policy, Trust};
 use record::server_log::{RequestEvent, ServerEvent};
 use server::{Config, Server};
 use tempfile::TempDir;
@@ -237,6 +237,12 @@ pub fn url_digest(url: &str) -> String {
     use sha2::{Digest, Sha256};
     let hash = Sha256::digest(url.as_bytes());
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Connects an engine over HTTP/3: on a busy machine its race might be TCP's.
+pub async fn connect_by_h3(engine: &Engine, url: &str) {
+    let response = engine.get(url).policy(Policy::H3).send().await.unwrap();
+    response.bytes(1 << 20).await.unwrap();
 }
 
 fn trusting(folder: &std::path::Path, address: SocketAddr) -> Builder {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::common::by_hand::{Listener, self_signed};
-use crate::common::start;
+use crate::common::{connect_by_h3, start};
 use client::{Policy, Protocol};
 use http::Response;
 use http_body_util::Empty;
@@ -122,6 +122,7 @@ async fn a_slow_server_over_quic_is_not_taken_for_dead() {
     .await;
     let url = server.url("/health");
     let engine = server.trusting().hint_h3(&url).build().unwrap();
+    connect_by_h3(&engine, &url).await;
     let stalled = engine.get(&url).header("x-commute-id", "1");
     let stalled = stalled.time_limit(THINKS).send().await;
     assert_eq!(
@@ -132,5 +133,5 @@ async fn a_slow_server_over_quic_is_not_taken_for_dead() {
     let report = next.report();
     assert_eq!((report.protocol, report.reused), (Protocol::H3, true));
     drop(engine);
-    assert_eq!(server.stop().await.len(), 2);
+    assert_eq!(server.stop().await.len(), 3);
 }
