@@ -140,7 +140,7 @@ impl Resuming {
                 }
                 continue;
             }
-            if let Some(ahead) = self.take_over(stream, report) {
+            if let Some(ahead) = self.take_over(stream, report).await {
                 self.position += ahead.len() as u64;
                 return Ok(Some(ahead));
             }
@@ -165,7 +165,7 @@ impl Resuming {
                 Came::Other(Ok(Some(bytes))) => {
                     let advice = self.pace.other_received(bytes.len() as u64, waited);
                     if let Some(rival) = &mut self.rival {
-                        rival.keep(bytes, self.rest.length);
+                        rival.keep(bytes);
                     }
                     self.follow(advice, stream, report).await;
                 }
@@ -275,9 +275,10 @@ impl Resuming {
             // not, and nothing is learnt from one that is urgent.
             Advice::Compare { .. }
                 if ask.policy != Policy::Adaptive || ask.urgent || !ask.resends => {}
-            Advice::Compare { from } => {
-                self.rival = Some(Rival::new(self.rest.clone(), from, transport(report)));
-                self.pace.comparing(from);
+            Advice::Compare { from, bytes } => {
+                let part = from..from + bytes;
+                self.rival = Some(Rival::new(self.rest.clone(), part, transport(report)));
+                self.pace.comparing(from, bytes);
             }
             Advice::Switch { ratio } => self.switch(ratio, stream, report).await,
             Advice::Stay => self.stay(),
@@ -290,13 +291,10 @@ impl Resuming {
         let Some(rival) = &mut self.rival else {
             return;
         };
-        if rival.from + rival.ahead_bytes < self.position {
-            return self.stay();
-        }
-        rival.wins = true;
         self.end = rival.from;
         self.pace.settled(self.position);
         let faster = transport(report).other();
+        rival.win(&self.rest, faster);
         let (origin, mailbox) = (self.rest.outbound.origin.clone(), &self.rest.mailbox);
         mailbox.tell(Message::Compared(origin, faster, ratio));
         if self.position < rival.from {
@@ -325,7 +323,7 @@ impl Resuming {
     }
 
     /// Lets the rival take over if its time has come; returns what it has already brought.
-    fn take_over(&mut self, stream: &mut Stream, report: &mut Report) -> Option<Bytes> {
+    async fn take_over(&mut self, stream: &mut Stream, report: &mut Report) -> Option<Bytes> {
         let rival = self.rival.as_mut()?;
         if !rival.wins || self.position < rival.from {
             return None;
@@ -339,16 +337,16 @@ impl Resuming {
                 return Some(bytes.split_off(known));
             }
         }
-        let rival = self.rival.take()?;
+        let coming = rival.coming().await;
+        self.rival = None;
         self.end = self.rest.length;
-        match rival.state {
-            RivalState::Comes(coming) => {
-                let resumed;
-                (*stream, resumed) = *coming;
+        *stream = match coming {
+            Some((stream, resumed)) => {
                 self.rest.note(report, &resumed);
+                stream
             }
-            RivalState::Ended | RivalState::Asked(_) => *stream = Stream::ended(),
-        }
+            None => Stream::ended(),
+        };
         self.pace.settled(self.position);
         None
     }

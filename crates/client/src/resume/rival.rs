@@ -1,6 +1,7 @@
-//! The same body over the other transport, to compare the two and perhaps to take over.
+//! A part of the body over the other transport, to compare the two, and the rest after it if that takes over.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::pin::Pin;
 
 use bytes::Bytes;
@@ -11,9 +12,11 @@ use crate::error::Error;
 use crate::report::Report;
 use crate::response::Stream;
 
-/// The same body from a later byte on, over the other transport.
+/// A later part of the body, over the other transport.
 pub(super) struct Rival {
     pub(super) from: u64,
+    /// Where what it brings ends.
+    end: u64,
     pub(super) state: RivalState,
     pub(super) ahead: VecDeque<Bytes>,
     pub(super) ahead_bytes: u64,
@@ -31,11 +34,11 @@ pub(super) enum RivalState {
 }
 
 impl Rival {
-    pub(super) fn new(rest: Rest, from: u64, over: Transport) -> Self {
+    pub(super) fn new(rest: Rest, part: Range<u64>, over: Transport) -> Self {
+        let (from, end) = (part.start, part.end);
         let asked = async move {
             let origin = rest.outbound.origin.clone();
             if rest.mailbox.may_compare(origin, over).await {
-                let part = from..rest.length;
                 let response = rest.ask(part, pinned(over.other())).await?;
                 Ok(response.into_stream())
             } else {
@@ -44,6 +47,7 @@ impl Rival {
         };
         Self {
             from,
+            end,
             state: RivalState::Asked(Box::pin(asked)),
             ahead: VecDeque::new(),
             ahead_bytes: 0,
@@ -51,19 +55,39 @@ impl Rival {
         }
     }
 
+    /// Asks for what follows the part, too, and takes over when the body has reached the part.
+    pub(super) fn win(&mut self, rest: &Rest, over: Transport) {
+        let part = self.end..rest.length;
+        (self.wins, self.end) = (true, rest.length);
+        let asked = rest.ask(part, pinned(over));
+        self.state = RivalState::Asked(Box::pin(async move { Ok(asked.await?.into_stream()) }));
+    }
+
     pub(super) fn has_room(&self) -> bool {
         self.ahead_bytes < MAX_AHEAD_BYTES && !matches!(self.state, RivalState::Ended)
     }
 
-    /// Keeps a piece until it takes over, up to the end of the body.
-    pub(super) fn keep(&mut self, mut bytes: Bytes, length: u64) {
-        let room = length.saturating_sub(self.from + self.ahead_bytes);
+    /// Keeps a piece until it takes over, up to the end of its part.
+    pub(super) fn keep(&mut self, mut bytes: Bytes) {
+        let room = self.end.saturating_sub(self.from + self.ahead_bytes);
         if bytes.len() as u64 > room {
             self.state = RivalState::Ended;
             bytes.truncate(usize::try_from(room).unwrap_or(usize::MAX));
         }
         self.ahead_bytes += bytes.len() as u64;
         self.ahead.push_back(bytes);
+    }
+
+    /// Returns what comes, once it does, unless it has ended. Whoever waits may stop and wait again.
+    pub(super) async fn coming(&mut self) -> Option<Part> {
+        if let RivalState::Asked(asked) = &mut self.state {
+            let answer = asked.await;
+            self.state = answer.map_or(RivalState::Ended, |part| RivalState::Comes(Box::new(part)));
+        }
+        match std::mem::replace(&mut self.state, RivalState::Ended) {
+            RivalState::Comes(coming) => Some(*coming),
+            RivalState::Asked(_) | RivalState::Ended => None,
+        }
     }
 
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
