@@ -139,7 +139,8 @@ impl Request {
 
     /// Says whether the request may be sent before the handshake is done (0-RTT), where the engine says
     /// otherwise ([`Builder::early_data`](crate::Builder::early_data)). Requests with a body, or with another
-    /// method than GET, HEAD or OPTIONS, never are.
+    /// method than GET, HEAD or OPTIONS, never are, nor are those that the engine may not send again: a server that
+    /// does not take early data wants them again.
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.early_data = Some(early_data);
         self
@@ -251,7 +252,7 @@ impl Request {
         let without_body = self.body.length() == Some(0);
         let early_data = self.early_data.unwrap_or(self.mailbox.early_data);
         let ask = Ask {
-            early: early_data && safe && without_body && idempotent,
+            early: early_data && safe && without_body && idempotent && self.resends,
             replayable: idempotent && matches!(self.body, Body::Whole(_)),
             resends: self.resends,
             bytes: Some(size(self)),

@@ -233,9 +233,7 @@ impl Router {
                 given_up.extend(race.race.ready(id, over));
             }
         }
-        for other in given_up {
-            self.close(other);
-        }
+        self.give_up(given_up);
         self.site(&origin).backoffs.clear();
         if protocol == Protocol::H1 {
             self.open_siblings(&conn);
@@ -243,6 +241,16 @@ impl Router {
         self.leave_early(&origin);
         self.place_waiting(&origin);
         self.hedge_silent(&origin);
+    }
+
+    /// Closes attempts that lost their race. What they took early goes another way, which says nothing against any.
+    fn give_up(&mut self, attempts: Vec<ConnId>) {
+        let mut again = Vec::new();
+        for id in attempts {
+            again.extend(self.take_off(id));
+            self.close(id);
+        }
+        self.place_all(again);
     }
 
     /// Whether a request that waits may be sent early. Where HTTP/3 has not proven itself it may not: it
@@ -346,13 +354,8 @@ impl Router {
             .partition(|race| race.purpose == purpose && race.race.winner.is_none());
         site.races = rest;
         let ended: Vec<SiteRace> = ended;
-        for id in ended
-            .iter()
-            .flat_map(|race| race.race.running())
-            .collect::<Vec<_>>()
-        {
-            self.close(id);
-        }
+        let running = ended.iter().flat_map(|race| race.race.running());
+        self.give_up(running.collect());
         self.fail_waiting(origin, purpose, Fault::Certificate);
     }
 

@@ -300,7 +300,7 @@ impl Router {
         }
     }
 
-    fn place_all(&mut self, calls: Vec<CallId>) {
+    pub(crate) fn place_all(&mut self, calls: Vec<CallId>) {
         for id in calls {
             self.place(id);
         }

@@ -128,3 +128,26 @@ fn another_network_in_the_handshake_says_nothing_against_http_3() {
     let known = world.router.explain(&origin());
     assert!(!known.contains("failed"), "{known}");
 }
+
+#[test]
+fn what_an_attempt_took_that_another_address_beat_is_sent_there() {
+    for policy in [Policy::Adaptive, Policy::H3] {
+        let mut world = after_a_while(Way::Free);
+        (world.addresses, world.tcp.way) = (2, Way::Blocked);
+        world.lost_first_flights = 1.0;
+        let asked = world.now;
+        let id = world.ask(Ask { policy, ..early() });
+        world.rest(Duration::from_millis(10));
+        world.lost_first_flights = 0.0;
+        let (_, end) = world.wait(id);
+        assert_eq!(end, End::Done(Transport::Quic), "{policy:?}");
+        // The name, the delay between attempts, a handshake and a round trip.
+        let (at, _) = world.calls[&id].ended.expect("it ended");
+        assert_eq!(ms(at.since(asked)), 1 + 250 + 100 + 100);
+        let sends = &world.calls[&id].sends;
+        assert_eq!(sends.len(), 2);
+        assert_ne!(sends[0].1, sends[1].1);
+        let known = world.router.explain(&origin());
+        assert!(known.contains("HTTP/3 here: works"), "{known}");
+    }
+}

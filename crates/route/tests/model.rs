@@ -107,6 +107,8 @@ proptest! {
         tcp_closes in any::<bool>(),
         resumable in any::<bool>(),
         early_refused in prop_oneof![Just(0.0), 0.0..1.0_f64],
+        addresses in 1..4_u8,
+        lost_first_flights in prop_oneof![Just(0.0), 0.0..1.0_f64],
         streams in prop_oneof![2 => Just(usize::MAX), 1 => 1..4_usize],
         misdirects in prop_oneof![2 => Just(0.0), 1 => 0.0..1.0_f64],
         demands_http1 in prop_oneof![2 => Just(0.0), 1 => 0.0..1.0_f64],
@@ -117,6 +119,7 @@ proptest! {
         let mut world = World::new(seed, rtt_ms, quic, tcp);
         world.protocol = if one_at_a_time { Protocol::H1 } else { Protocol::H2 };
         world.early_refused = early_refused;
+        (world.addresses, world.lost_first_flights) = (addresses, lost_first_flights);
         (world.streams, world.migrates) = (streams, migrates);
         (world.misdirects, world.demands_http1) = (misdirects, demands_http1);
         (world.tcp_limit, world.tcp_closes) = (tcp_limit, tcp_closes && one_at_a_time);

@@ -89,8 +89,10 @@ async fn what_may_not_be_repeated_waits_for_the_handshake() {
     let refused = engine.get(&health).early_data(false);
     // A GET that may do harm, says the app.
     let harmful = engine.get(&health).idempotent(false);
-    let (post, refused, harmful) = tokio::join!(post.send(), refused.send(), harmful.send());
-    for response in [post, refused, harmful] {
+    let once = engine.get(&health).resends(false);
+    let (post, refused, harmful, once) =
+        tokio::join!(post.send(), refused.send(), harmful.send(), once.send());
+    for response in [post, refused, harmful, once] {
         assert!(!response.unwrap().report().early_data);
     }
     drop(engine);

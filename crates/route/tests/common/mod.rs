@@ -112,6 +112,8 @@ pub struct World {
     pub answers: usize,
     /// Share of handshakes that resume a session in which the server takes no early data.
     pub early_refused: f64,
+    /// How many addresses its name has.
+    pub addresses: u8,
     /// Whether there is a session to resume: a handshake was done over QUIC.
     has_session: bool,
     /// Size of responses, of which requests tell nothing.
@@ -157,6 +159,8 @@ pub struct Socket {
     pub http1: bool,
     /// Whether it takes requests that may be sent early.
     early: bool,
+    /// When its handshake is done, if nothing goes wrong.
+    ready_at: Moment,
     received: u64,
     /// Requests that it took, and that it answered.
     requests: usize,
@@ -224,6 +228,7 @@ impl World {
             migrates: true,
             answers: 0,
             early_refused: 0.0,
+            addresses: 1,
             has_session: false,
             body_bytes: 1_000,
             body_time: Duration::ZERO,

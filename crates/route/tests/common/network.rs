@@ -1,6 +1,7 @@
 //! What becomes of the router's commands: on the way, and at the servers.
 
 use std::cmp::Reverse;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use route::{
@@ -143,6 +144,7 @@ impl World {
             ready: false,
             http1,
             early: false,
+            ready_at: self.now,
             received: 0,
             requests: 0,
             answered: 0,
@@ -163,6 +165,9 @@ impl World {
             Duration::ZERO
         };
         let (rtt, done, id) = (self.rtt + repeated, done + repeated, conn.0);
+        if let Some(socket) = self.conns.get_mut(&conn) {
+            socket.ready_at = self.now + done;
+        }
         let of_tcp = self
             .conns
             .values()
@@ -190,6 +195,7 @@ impl World {
             socket.ready || may_be_early,
             "{call:?} is sent on a connection that is not open"
         );
+        let ready_at = socket.ready_at;
         let (over, http1) = (socket.over, socket.http1 || self.protocol == Protocol::H1);
         let on_it = self.calls.values();
         let on_it = on_it.filter(|log| log.live.contains(&conn) && log.ended.is_none());
@@ -238,7 +244,7 @@ impl World {
         let wait = Duration::from_secs_f64(ms / 1e3);
         // Of early requests nothing comes before the handshake is done.
         let at_least = if early {
-            self.rtt + Duration::from_nanos(1)
+            ready_at.since(self.now) + Duration::from_nanos(1)
         } else {
             Duration::ZERO
         };
@@ -301,7 +307,8 @@ impl World {
         }
         match happening {
             Happening::Resolved(query) => {
-                let addresses = vec!["192.0.2.1".parse().expect("an address")];
+                let address = |last| IpAddr::V4(Ipv4Addr::new(192, 0, 2, last));
+                let addresses = (1..=self.addresses).map(address).collect();
                 let answer = Some(Answer::Addresses(addresses));
                 self.handle(Event::Resolved {
                     query: QueryId(query),
