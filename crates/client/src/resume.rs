@@ -163,10 +163,11 @@ impl Resuming {
                 Came::This(Ok(None)) => self.broke_off(too_short(), report)?,
                 Came::This(Err(error)) => self.broke_off(error, report)?,
                 Came::Other(Ok(Some(bytes))) => {
-                    let advice = self.pace.other_received(bytes.len() as u64, waited);
-                    if let Some(rival) = &mut self.rival {
-                        rival.keep(bytes);
-                    }
+                    let Some(rival) = &mut self.rival else {
+                        continue;
+                    };
+                    let (kept, took) = (rival.keep(bytes), rival.took());
+                    let advice = self.pace.other_received(kept, waited, took);
                     self.follow(advice, stream, report).await;
                 }
                 Came::Other(Ok(None)) => {
@@ -275,6 +276,8 @@ impl Resuming {
             // not, and nothing is learnt from one that is urgent.
             Advice::Compare { .. }
                 if ask.policy != Policy::Adaptive || ask.urgent || !ask.resends => {}
+            // One that has won brings the rest.
+            Advice::Compare { .. } if self.rival.is_some() => {}
             Advice::Compare { from, bytes } => {
                 let part = from..from + bytes;
                 self.rival = Some(Rival::new(self.rest.clone(), part, transport(report)));
@@ -299,7 +302,8 @@ impl Resuming {
         mailbox.tell(Message::Compared(origin, faster, ratio));
         if self.position < rival.from {
             let gap = self.position..rival.from;
-            if let Ok(filling) = self.rest.ask(gap, pinned(faster)).await {
+            let filling = self.rest.clone().untaught().ask(gap, pinned(faster));
+            if let Ok(filling) = filling.await {
                 (*stream, _) = filling.into_stream();
             }
         }

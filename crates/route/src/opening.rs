@@ -245,12 +245,18 @@ impl Router {
 
     /// Closes attempts that lost their race. What they took early goes another way, which says nothing against any.
     fn give_up(&mut self, attempts: Vec<ConnId>) {
+        let again = self.take_all_off(attempts);
+        self.place_all(again);
+    }
+
+    /// Closes attempts. Returns the requests that they took early and that may be sent again.
+    fn take_all_off(&mut self, attempts: Vec<ConnId>) -> Vec<CallId> {
         let mut again = Vec::new();
         for id in attempts {
             again.extend(self.take_off(id));
             self.close(id);
         }
-        self.place_all(again);
+        again
     }
 
     /// Whether a request that waits may be sent early. Where HTTP/3 has not proven itself it may not: it
@@ -355,7 +361,8 @@ impl Router {
         site.races = rest;
         let ended: Vec<SiteRace> = ended;
         let running = ended.iter().flat_map(|race| race.race.running());
-        self.give_up(running.collect());
+        let again = self.take_all_off(running.collect());
+        self.site(origin).waiting.extend(again);
         self.fail_waiting(origin, purpose, Fault::Certificate);
     }
 

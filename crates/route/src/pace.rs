@@ -74,10 +74,9 @@ struct Comparison {
     /// This way since the beginning of the window that gave rise to the comparison: after a loss
     /// much comes at once, which no short time shows.
     this: Rate,
-    /// The other way since its first byte.
     other: Rate,
-    /// Time from the beginning of the comparison to the other way's first byte.
-    asked: Duration,
+    /// Time since the comparison began.
+    waited: Duration,
 }
 
 impl Pace {
@@ -107,7 +106,8 @@ impl Pace {
     pub fn received(&mut self, bytes: u64, waited: Duration) -> Advice {
         self.position += bytes;
         if let Some(comparison) = &mut self.comparison {
-            comparison.wait(waited);
+            comparison.this.time += waited;
+            comparison.waited += waited;
             comparison.this.bytes += bytes;
             return self.judge();
         }
@@ -144,13 +144,16 @@ impl Pace {
         });
     }
 
-    /// Counts bytes that came the other way, for which the app waited so long.
-    pub fn other_received(&mut self, bytes: u64, waited: Duration) -> Advice {
+    /// Counts bytes that came the other way, for which the app waited so long. All that have come took at least `took`,
+    /// by the clock: they come while the app does other things, too.
+    pub fn other_received(&mut self, bytes: u64, waited: Duration, took: Duration) -> Advice {
         let Some(comparison) = &mut self.comparison else {
             return Advice::Continue;
         };
-        comparison.wait(waited);
+        comparison.this.time += waited;
+        comparison.waited += waited;
         comparison.other.bytes += bytes;
+        comparison.other.time = took;
         self.judge()
     }
 
@@ -164,44 +167,22 @@ impl Pace {
         let Some(comparison) = self.comparison else {
             return Advice::Continue;
         };
-        let outrun = self.position > comparison.from + comparison.bytes;
-        if outrun || comparison.other.bytes < comparison.bytes {
-            let is_over = outrun || comparison.waited() >= MAX_COMPARISON;
-            return if is_over {
-                Advice::Stay
-            } else {
-                Advice::Continue
-            };
+        let came = comparison.other.bytes;
+        let is_whole = came >= comparison.bytes;
+        if self.position > comparison.from + comparison.bytes {
+            return Advice::Stay;
         }
-        let ratio = comparison.other_per_s() / comparison.this.per_s().max(1.0);
-        if ratio >= MIN_RATIO {
+        if !is_whole && comparison.waited < MAX_COMPARISON {
+            return Advice::Continue;
+        }
+        // What this way has passed is not taken from the other.
+        let is_ahead = self.position <= comparison.from + came;
+        let ratio = comparison.other.per_s() / comparison.this.per_s().max(1.0);
+        if is_ahead && came >= MIN_SAMPLE_BYTES && ratio >= MIN_RATIO {
             Advice::Switch { ratio }
         } else {
             Advice::Stay
         }
-    }
-}
-
-impl Comparison {
-    fn wait(&mut self, waited: Duration) {
-        self.this.time += waited;
-        if self.other.bytes > 0 {
-            self.other.time += waited;
-        } else {
-            self.asked += waited;
-        }
-    }
-
-    fn waited(&self) -> Duration {
-        self.asked + self.other.time
-    }
-
-    /// What was held back by a loss comes at once, and late: so no part is said to have come in less time than its
-    /// first byte took.
-    fn other_per_s(&self) -> f64 {
-        let time = self.other.time.max(self.asked);
-        let bytes = self.other.bytes;
-        Rate { bytes, time }.per_s()
     }
 }
 
@@ -222,15 +203,20 @@ mod tests {
     fn run(length: u64, this: u64, other: u64) -> (u64, Advice, u64) {
         let mut pace = Pace::new(length, 0);
         let (mut from, mut began) = (0, None);
-        for ms in 0..60_000 {
+        for ms in 0..60_000_u64 {
             let mut advice = pace.received(this, MS);
             if let Advice::Compare { from: at, bytes } = advice {
                 (from, began) = (at, Some(ms));
                 pace.comparing(at, bytes);
                 advice = Advice::Continue;
             }
-            if advice == Advice::Continue && began.is_some_and(|began| ms >= began + 200) {
-                advice = pace.other_received(other, Duration::ZERO);
+            // 130 ms to connect, 70 ms for the first byte.
+            let first = began.map(|began| began + 200);
+            if let Some(since) = first.and_then(|first| ms.checked_sub(first))
+                && advice == Advice::Continue
+            {
+                let took = Duration::from_millis(since.max(70));
+                advice = pace.other_received(other, Duration::ZERO, took);
             }
             if advice != Advice::Continue {
                 return (ms, advice, from);
@@ -276,19 +262,39 @@ mod tests {
     #[test]
     fn what_was_held_back_by_a_loss_does_not_hide_a_slow_way() {
         let (mut pace, _, bytes) = compared(10_000_000, 25);
-        assert_eq!(pace.other_received(1_000, MS), Advice::Continue);
+        assert_eq!(pace.other_received(1_000, MS, 50 * MS), Advice::Continue);
         assert_eq!(pace.received(100_000, MS), Advice::Continue);
-        let advice = pace.other_received(bytes - 1_000, 200 * MS);
+        let advice = pace.other_received(bytes - 1_000, 200 * MS, 200 * MS);
         assert!(matches!(advice, Advice::Switch { .. }), "{advice:?}");
     }
 
     #[test]
-    fn what_comes_at_once_after_a_loss_is_no_fast_way() {
+    fn what_came_while_the_app_was_away_is_no_fast_way() {
         let (mut pace, _, bytes) = compared(10_000_000, 300);
-        for _ in 0..300 {
-            assert_eq!(pace.received(300, MS), Advice::Continue);
-        }
-        assert_eq!(pace.other_received(bytes, Duration::ZERO), Advice::Stay);
+        let took = Duration::from_secs(2);
+        assert_eq!(
+            pace.other_received(bytes, Duration::ZERO, took),
+            Advice::Stay
+        );
+    }
+
+    #[test]
+    fn what_connecting_took_says_nothing_of_a_way() {
+        let (_, advice, _) = run(20_000_000, 500, 6_000);
+        assert!(matches!(advice, Advice::Switch { .. }), "{advice:?}");
+    }
+
+    #[test]
+    fn two_slow_ways_are_judged_by_what_came_in_time() {
+        let (ms, advice, _) = run(10_000_000, 2, 20);
+        assert!(matches!(advice, Advice::Switch { .. }), "{advice:?}");
+        assert!((5_900..6_100).contains(&ms), "{ms}");
+        assert_eq!(
+            run(10_000_000, 2, 4).1,
+            Advice::Stay,
+            "too little to judge by"
+        );
+        assert_eq!(run(10_000_000, 20, 25).1, Advice::Stay);
     }
 
     #[test]

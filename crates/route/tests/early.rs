@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, Event, Network, NetworkId, NetworkKind, Policy, Transport};
+use route::{Ask, Event, Fault, Network, NetworkId, NetworkKind, Policy, Transport};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -150,4 +150,18 @@ fn what_an_attempt_took_that_another_address_beat_is_sent_there() {
         let known = world.router.explain(&origin());
         assert!(known.contains("HTTP/3 here: works"), "{known}");
     }
+}
+
+#[test]
+fn a_refused_certificate_ends_what_was_sent_early_and_nothing_is_opened_for_it() {
+    let mut world = after_a_while(Way::Free);
+    world.tcp.way = Way::BadCertificate;
+    world.lost_first_flights = 1.0;
+    let id = world.ask(early());
+    world.rest(Duration::from_millis(10));
+    world.lost_first_flights = 0.0;
+    let opened = world.opened[&Transport::Quic];
+    assert_eq!(world.wait(id).1, End::Failed(Fault::Certificate));
+    world.rest(Duration::from_secs(5));
+    assert_eq!(world.opened[&Transport::Quic], opened);
 }

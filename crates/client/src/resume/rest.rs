@@ -67,6 +67,13 @@ impl Rest {
         self.mailbox.tell(Message::Ended(Box::new(ended)));
     }
 
+    /// The same, for a part that is no request of its kind: from neither its time nor its size is anything learnt.
+    pub(super) fn untaught(mut self) -> Self {
+        let ask = &mut self.outbound.ask;
+        (ask.urgent, ask.bytes) = (true, Some(self.length));
+        self
+    }
+
     /// Asks for a part. The answer is that part of the same body, or an error.
     pub(crate) fn ask(
         &self,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use route::{MAX_AHEAD_BYTES, Policy, Transport};
@@ -35,7 +36,7 @@ pub(super) enum RivalState {
 
 impl Rival {
     pub(super) fn new(rest: Rest, part: Range<u64>, over: Transport) -> Self {
-        let (from, end) = (part.start, part.end);
+        let (from, end, rest) = (part.start, part.end, rest.untaught());
         let asked = async move {
             let origin = rest.outbound.origin.clone();
             if rest.mailbox.may_compare(origin, over).await {
@@ -57,7 +58,7 @@ impl Rival {
 
     /// Asks for what follows the part, too, and takes over when the body has reached the part.
     pub(super) fn win(&mut self, rest: &Rest, over: Transport) {
-        let part = self.end..rest.length;
+        let part = self.from + self.ahead_bytes..rest.length;
         (self.wins, self.end) = (true, rest.length);
         let asked = rest.ask(part, pinned(over));
         self.state = RivalState::Asked(Box::pin(async move { Ok(asked.await?.into_stream()) }));
@@ -67,15 +68,30 @@ impl Rival {
         self.ahead_bytes < MAX_AHEAD_BYTES && !matches!(self.state, RivalState::Ended)
     }
 
-    /// Keeps a piece until it takes over, up to the end of its part.
-    pub(super) fn keep(&mut self, mut bytes: Bytes) {
+    /// How long what has come took: since its first byte, also while nobody read it, and no less than that byte took on
+    /// an open connection. What was held back by a loss comes at once, and late.
+    pub(super) fn took(&self) -> Duration {
+        let RivalState::Comes(coming) = &self.state else {
+            return Duration::MAX;
+        };
+        let report = &coming.1;
+        let at = |ns: Option<u64>| ns.map_or(Duration::ZERO, Duration::from_nanos);
+        let first = at(report.phases.first_byte_ns);
+        let asked = first.saturating_sub(at(report.phases.request_sent_ns));
+        report.asked.elapsed().saturating_sub(first).max(asked)
+    }
+
+    /// Keeps a piece until it takes over, up to the end of its part. Returns how much of it.
+    pub(super) fn keep(&mut self, mut bytes: Bytes) -> u64 {
         let room = self.end.saturating_sub(self.from + self.ahead_bytes);
         if bytes.len() as u64 > room {
             self.state = RivalState::Ended;
             bytes.truncate(usize::try_from(room).unwrap_or(usize::MAX));
         }
-        self.ahead_bytes += bytes.len() as u64;
+        let kept = bytes.len() as u64;
+        self.ahead_bytes += kept;
         self.ahead.push_back(bytes);
+        kept
     }
 
     /// Returns what comes, once it does, unless it has ended. Whoever waits may stop and wait again.
