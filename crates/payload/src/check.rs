@@ -55,7 +55,7 @@ pub(crate) fn difference(one: &Value, other: &Value, path: &str) -> Option<Strin
             pairs.find_map(|(a, b)| difference(a, b, &path))
         }
         (Value::Object(a), Value::Object(b)) => {
-            member_difference(a, b, path).or_else(|| member_difference(b, a, path))
+            member_difference(a, b, path).or_else(|| first_added(a, b, path))
         }
         (one, other) => (one != other).then(|| path.to_owned()),
     }
@@ -75,6 +75,14 @@ fn member_difference(
             None => Some(path),
         }
     })
+}
+
+/// The first member that only the other has. Members of both are compared once: at every level twice would double
+/// the time with each.
+fn first_added(one: &Map<String, Value>, other: &Map<String, Value>, path: &str) -> Option<String> {
+    let is_added = |(key, value): &(&String, &Value)| !one.contains_key(*key) && !is_nothing(value);
+    let (key, _) = other.iter().find(is_added)?;
+    Some(member(path, key))
 }
 
 fn is_nothing(value: &Value) -> bool {
@@ -104,5 +112,13 @@ mod tests {
         differ(json!({}), json!({"a": {"b": ""}}), "a");
         differ(json!([1]), json!([1, 1]), "");
         differ(json!(9007199254740993_u64), json!(9007199254740992_u64), "");
+    }
+
+    #[test]
+    fn nested_objects_are_compared_once_at_each_level() {
+        let nested = |leaf: Value| (0..100).fold(leaf, |inner, _| json!({"a": inner, "b": 1}));
+        assert_eq!(difference(&nested(json!(1)), &nested(json!(1)), ""), None);
+        let path = difference(&nested(json!({})), &nested(json!({"c": 1})), "");
+        assert!(path.is_some_and(|path| path.ends_with(".c")));
     }
 }

@@ -91,6 +91,8 @@ impl<'a> Sample<'a> {
             format!("{text}; the text is incomplete")
         } else if text == "trailing characters" {
             "there is more after the value; a sample is one value".to_owned()
+        } else if text.contains("hex escape") {
+            "an escape like \\ud83d is half a character, because the text was cut; write \\ufffd instead".to_owned()
         } else {
             text.to_owned()
         };
