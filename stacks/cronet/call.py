@@ -38,8 +38,9 @@ class Call(polling.Call):
         else:
             method, path = b"GET", f"/bytes/{step['bytes']}"
             self.expected_bytes = step["bytes"]
+        self.origin = session.origin_of(step)
         self.may_go_early = method == b"GET"  # Chromium sends only safe methods as early data
-        self.handle = self.shim.call_new(self.id, (session.setup["url"] + path).encode(), method,
+        self.handle = self.shim.call_new(self.id, (self.origin + path).encode(), method,
                                          content_type, accept_encoding, self.expected_bytes or ROOM)
         for name, value in headers.items():
             self.shim.call_add_header(self.handle, name.encode(), value.encode())
@@ -62,7 +63,7 @@ class Call(polling.Call):
         Call.in_flight[self.handle] = self
         # Cronet reports a call that cannot be started by its callback, except for bad arguments.
         if self.shim.call_start(self.handle, self.engine.handle):
-            raise ValueError(f"Cronet refuses such a request: {self.session.setup['url']}")
+            raise ValueError(f"Cronet refuses such a request: {self.origin}")
         return start_ns
 
     def encode(self):

@@ -33,7 +33,7 @@ class Driver:
             "stack": "Cronet", "stack_version": version,
             "tls": f"BoringSSL (in Cronet {version})",
             "protocols": ["h2", "h3"], "codecs": CODECS,
-            "capabilities": ["early_data", "parallel", "cancel", "alt_svc", "fetch"],
+            "capabilities": ["early_data", "parallel", "cancel", "alt_svc", "origins", "fetch"],
             "clock": "monotonic", "resolution_ns": 1,
             # Cronet's own metrics have the others, but in whole milliseconds of wall-clock time.
             "phases": {"first_byte": "onResponseStarted or onRedirectReceived, on the app's executor",

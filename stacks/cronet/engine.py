@@ -27,7 +27,8 @@ class Engine:
         self.protocol = setup["protocol"]
         quic = self.protocol == "h3"
         hint = quic and not setup.get("discovery")
-        origin = urlsplit(setup["url"])
+        origins = [urlsplit(url) for url in (setup["url"], *(setup.get("origins") or {}).values())]
+        hints = [library.Hint(origin.hostname.encode(), origin.port or 443) for origin in origins if hint]
         # Where a path loses much, Cronet moves QUIC to another port. A debug check of this build aborts
         # then ("Fails to find on path connection IDs"), and takes the app with it.
         options = {"allow_port_migration": False}
@@ -35,15 +36,15 @@ class Engine:
             options["idle_connection_timeout_seconds"] = SHORT_IDLE_S
         self.handle = shim.engine_open(library.EngineOptions(
             quic=quic,
-            hint_host=origin.hostname.encode() if hint else None,
-            hint_port=origin.port or 443,
+            hints=(library.Hint * len(hints))(*hints),
+            hint_count=len(hints),
             experimental=json.dumps({"QUIC": options}).encode(),
             accept_any_certificate=quic))
         if not self.handle:
             raise Failed("Cronet did not start its engine")
         self.in_flight = 0
         self.used = self.retired = False
-        self.connections = []  # (protocol, start of the opening call, Connection), oldest first
+        self.connections = []  # (origin, protocol, start of the opening call, Connection), oldest first
         self.full_ns = None  # how long a QUIC handshake without a ticket took to show a certificate
 
     def enter(self):
@@ -67,14 +68,19 @@ class Engine:
         """Notes the connection that a settled call opened; returns it."""
         protocol = call.protocol or self.protocol
         connection = Connection(number, False, *self.spent_ticket(call))
-        self.connections.append((protocol, call.facts.start_ns, connection))
+        self.connections.append((call.origin, protocol, call.facts.start_ns, connection))
         return connection
 
     def found(self, call):
-        """Returns the connection of a settled call that opened none, if one was opened before its end."""
-        for protocol, start_ns, connection in reversed(self.connections):
-            if call.protocol in (protocol, None) and start_ns < call.facts.end_ns:
-                return Connection(connection.number, True, connection.resumed, False)
+        """Returns the connection of a settled call that opened none, if one was opened before its end.
+
+        If none was to its own origin, Chromium took one to another (RFC 9113 section 9.1.1).
+        """
+        fitting = [(origin, connection) for origin, protocol, start_ns, connection in reversed(self.connections)
+                   if call.protocol in (protocol, None) and start_ns < call.facts.end_ns]
+        own = [connection for origin, connection in fitting if origin == call.origin]
+        for connection in own or [connection for _, connection in fitting]:
+            return Connection(connection.number, True, connection.resumed, False)
         return None
 
     def spent_ticket(self, call):

@@ -23,9 +23,13 @@ class Facts(Structure):
     ]
 
 
+class Hint(Structure):
+    _fields_ = [("host", c_char_p), ("port", c_int32)]
+
+
 class EngineOptions(Structure):
     _fields_ = [
-        ("quic", c_bool), ("hint_host", c_char_p), ("hint_port", c_int32),
+        ("quic", c_bool), ("hints", POINTER(Hint)), ("hint_count", c_int32),
         ("experimental", c_char_p), ("accept_any_certificate", c_bool),
     ]
 

@@ -1,4 +1,4 @@
-"""One origin, and the engine that connects to it at present."""
+"""The origins, and the engine that connects to them at present."""
 
 import os
 
@@ -20,7 +20,7 @@ SETTINGS = {
     "connection, early data": f"in the same engine, with idle_connection_timeout_seconds="
                               f"{SHORT_IDLE_S} (Cronet ships 30) and {IDLE_OUT_S:g} s to wait",
     "h2": "QUIC off",
-    "h3": "QUIC hint for the origin; Cronet opens TCP beside it, and falls back to it",
+    "h3": "QUIC hint for each origin; Cronet opens TCP beside it, and falls back to it",
     "h3 by Alt-Svc": "QUIC on, no hint",
     "port migration": "off (Cronet ships on): a debug check of this build aborts in it",
     "silent retries": "as shipped: on, after a kept connection proved dead",
@@ -54,7 +54,8 @@ class Session(polling.Session):
 
     def warm_up(self):
         """Makes small downloads from another origin, in an engine of their own."""
-        setup = {**self.setup, "url": self.setup["warmup_url"], "warmup_url": None, "schema_file": None}
+        setup = {**self.setup, "url": self.setup["warmup_url"], "origins": None, "warmup_url": None,
+                 "schema_file": None}
         other = Session(self.shim, setup)
         for _ in range(setup.get("warmup_calls", 1)):
             call = Call(other, {"id": 0, "step": "get", "bytes": 1})
@@ -78,12 +79,18 @@ class Session(polling.Session):
             self.renew(self.early_data[0])
         return [Call(self, step) if step["step"] in CALLS else None for step in steps]
 
+    def origin_of(self, step):
+        """Returns the URL that a call goes to."""
+        return self.setup["origins"][step["origin"]] if step.get("origin") else self.setup["url"]
+
     def payload_of(self, step):
         """Returns the body of a fetch."""
         return self.payloads[step["payload"]] if step.get("payload") else b""
 
     def refuse_step(self, step):
         kind = step["step"]
+        if step.get("origin") and step["origin"] not in (self.setup.get("origins") or {}):
+            raise Failed(f"setup has no origin {step['origin']!r}")
         if kind == "reconnect":
             if step["mode"] not in ("cold", "early_data"):
                 raise Unsupported(f"reconnect {step['mode']}", "Cronet does not report whether it resumed")

@@ -28,11 +28,11 @@ struct engine *engine_open(const struct engine_options *options)
     Cronet_EngineParams_enable_check_result_set(params, false);
     Cronet_EngineParams_enable_quic_set(params, options->quic);
     Cronet_EngineParams_experimental_options_set(params, options->experimental);
-    if (options->hint_host) {
+    for (int32_t i = 0; i < options->hint_count; i++) {
         Cronet_QuicHintPtr hint = Cronet_QuicHint_Create();
-        Cronet_QuicHint_host_set(hint, options->hint_host);
-        Cronet_QuicHint_port_set(hint, options->hint_port);
-        Cronet_QuicHint_alternate_port_set(hint, options->hint_port);
+        Cronet_QuicHint_host_set(hint, options->hints[i].host);
+        Cronet_QuicHint_port_set(hint, options->hints[i].port);
+        Cronet_QuicHint_alternate_port_set(hint, options->hints[i].port);
         Cronet_EngineParams_quic_hints_add(params, hint);
         Cronet_QuicHint_Destroy(hint);
     }

@@ -19,10 +19,16 @@ struct facts {
     char message[160];
 };
 
+/* An origin that offers QUIC. */
+struct hint {
+    const char *host;
+    int32_t port;
+};
+
 struct engine_options {
     bool quic;
-    const char *hint_host; /* NULL for no QUIC hint */
-    int32_t hint_port;
+    const struct hint *hints;
+    int32_t hint_count;
     const char *experimental; /* Cronet's experimental options as JSON */
     bool accept_any_certificate;
 };
