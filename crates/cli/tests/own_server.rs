@@ -209,6 +209,34 @@ fn the_command_line_names_the_server_and_resuming_keeps_it() {
 }
 
 #[test]
+fn records_have_no_credentials() {
+    let sandbox = sandbox();
+    let server = Server::start(&sandbox, &[], "127.0.0.1:0", NAME);
+    let steps = STEPS.replace(
+        "path = \"/bytes/20000\"",
+        "path = \"/bytes/20000?access_token=SECRET2&page=1\"\nheaders = { authorization = \"Bearer SECRET1\" }",
+    );
+    let text = study(1, server.address, ONE_ARM, &steps);
+    assert!(
+        text.contains("SECRET1") && text.contains("SECRET2"),
+        "{text}"
+    );
+    sandbox.write("mine.toml", &text);
+    run(&sandbox, User::Caller, &[]);
+    for file in ["run/run.json", "run/report.json", "run/report.html"] {
+        let content = std::fs::read_to_string(sandbox.work().join(file)).unwrap();
+        assert!(!content.contains("SECRET"), "{file}: {content}");
+    }
+    let record = std::fs::read_to_string(sandbox.work().join("run/run.json")).unwrap();
+    assert!(record.contains("access_token=…&page=…"), "{record}");
+    sandbox.write("mine.toml", &format!("{text}\n# changed\n"));
+    sandbox
+        .run(&["run", "--resume", "run", "--blocks", "2", "--no-self-test"])
+        .exits_with(1)
+        .stderr_contains("only the hash of a study for a server of your own");
+}
+
+#[test]
 fn another_authority_makes_the_report_invalid() {
     let sandbox = sandbox();
     drop(Server::start(&sandbox, &[], "127.0.0.1:0", NAME));

@@ -207,7 +207,7 @@ impl Lab {
     /// Plans a recorded run again, with `blocks` per network if it is to be extended; `store` is its
     /// folder.
     pub fn plan_of(&self, store: &Store, run: &Run, blocks: Option<u32>) -> Result<Plan, LabError> {
-        let text = run.settings.study_toml.clone();
+        let text = self.study_text(run)?;
         if text.is_empty() {
             return Err(LabError::Imported);
         }
@@ -243,6 +243,34 @@ impl Lab {
             self.server_of(&study, arm)?;
         }
         Ok(Plan::new(study, text, networks))
+    }
+
+    /// The text of a run's study; where that is not kept, from its file.
+    fn study_text(&self, run: &Run) -> Result<String, LabError> {
+        let settings = &run.settings;
+        let Some(digest) = &settings.study_sha256 else {
+            return Ok(settings.study_toml.clone());
+        };
+        let file = Path::new(&settings.study_file);
+        // A study of the lab's own is recorded by its path there, or by its name.
+        let of_lab = self.home.root.join(file);
+        let by_name = self
+            .home
+            .root
+            .join("studies")
+            .join(file)
+            .with_extension("toml");
+        let mut texts = [file, &of_lab, &by_name]
+            .into_iter()
+            .filter_map(|file| toml_file::read(file, toml_file::Kind::Study).ok());
+        let is_it = |text: &String| wire::hex(&Sha256::digest(text)) == *digest;
+        texts.find(is_it).ok_or_else(|| {
+            LabError::External(format!(
+                "{}: this is not, or no more, the study of this run, which therefore cannot be continued: run.json has \
+                 only the hash of a study for a server of your own, because that may hold credentials",
+                file.display()
+            ))
+        })
     }
 
     /// Returns the server that a cell of the arm starts; none for commute's own, and where it starts none.

@@ -62,6 +62,10 @@ pub struct Settings {
     /// The text of the study's file; `seed`, `blocks` and `networks` of the run replace its own.
     /// Empty for imported calls.
     pub study_toml: String,
+    /// SHA-256 of the study's text in lower-case hex, in place of the text: requests to the user's own server may hold
+    /// credentials. To continue the run, `study_file` must still have that text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study_sha256: Option<String>,
     /// Path of the study's file, as it was named on the command line; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub study_file: String,

@@ -106,7 +106,7 @@ impl Store {
     pub fn write_payload(&self, digest: &str, content: &[u8]) -> Result<(), StoreError> {
         let file = self.payload(digest);
         fs::create_dir_all(self.dir.join(PAYLOADS))
-            .and_then(|()| write_synced(&file, content))
+            .and_then(|()| write_private(&file, content))
             .and_then(|()| sync_parent(&file))
             .map_err(|source| StoreError::write(&file, source))
     }
@@ -346,6 +346,17 @@ fn write_synced(file: &Path, text: &[u8]) -> io::Result<()> {
         .create(true)
         .truncate(true)
         .open(file)?;
+    out.write_all(text)?;
+    out.sync_all()
+}
+
+/// Writes a file that only its owner may read: what an app sends may be anybody's secret.
+fn write_private(file: &Path, text: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut out = options.open(file)?;
     out.write_all(text)?;
     out.sync_all()
 }

@@ -50,7 +50,13 @@ impl Plan {
         let of_arm = |behaviour: &Behaviour, form: &Form| {
             Workload::of_arm(&study.workload, behaviour, form, slots, fastest_ns)
         };
-        let workload = of_arm(&as_the_study_says, &Form::AsTheyAre);
+        let mut workload = of_arm(&as_the_study_says, &Form::AsTheyAre);
+        if study.external.is_some() {
+            // Values of a real query may be credentials, and records are passed on.
+            for group in &mut workload.groups {
+                group.about = without_values(&group.about);
+            }
+        }
         let arm_workloads = (study.arms.iter())
             .map(|arm| of_arm(&arm.behaviour, &Form::of(arm)).at_origins(&arm.origins))
             .collect();
@@ -123,6 +129,28 @@ impl Plan {
         let tails = self.study.tail_percent.map_or(0, |_| groups.len());
         vec![compared; self.networks.len() * (populations.len() + wholes + loads + tails)]
     }
+}
+
+/// What is said of requests, without the values of their queries.
+fn without_values(about: &str) -> String {
+    let of_word = |word: &str| {
+        let Some((path, query)) = word.split_once('?') else {
+            return word.to_owned();
+        };
+        // A comma at the end is the sentence's.
+        let (query, end) = match query.strip_suffix(',') {
+            Some(query) => (query, ","),
+            None => (query, ""),
+        };
+        let name = |part: &str| match part.split_once('=') {
+            Some((name, _)) => format!("{name}=…"),
+            None => "…".to_owned(),
+        };
+        let names: Vec<String> = query.split('&').map(name).collect();
+        format!("{path}?{}{end}", names.join("&"))
+    };
+    let words: Vec<String> = about.split(' ').map(of_word).collect();
+    words.join(" ")
 }
 
 #[cfg(test)]

@@ -98,7 +98,12 @@ impl Lab {
         Run {
             arms: self.arms(plan),
             settings: Settings {
-                study_toml: plan.study_toml.clone(),
+                study_toml: match study.external {
+                    Some(_) => String::new(),
+                    None => plan.study_toml.clone(),
+                },
+                study_sha256: (study.external.as_ref())
+                    .map(|_| wire::hex(&Sha256::digest(&plan.study_toml))),
                 study_file: options.study_file.clone(),
                 payloads: (study.payload_files.iter())
                     .map(|(path, content)| (path.clone(), wire::hex(&Sha256::digest(content))))

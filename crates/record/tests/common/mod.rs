@@ -62,6 +62,7 @@ pub fn run(blocks: u32) -> Run {
         plan: Vec::new(),
         settings: Settings {
             study_toml: "# invented\n".into(),
+            study_sha256: None,
             study_file: "studies/invented.toml".into(),
             payloads: std::collections::BTreeMap::new(),
             shard: 1,
