@@ -63,7 +63,7 @@ fn groups_without_a_success_are_reported() {
         .run(&["report", "field"])
         .exits_with(0)
         .stdout_contains("12 of 12 requests timed out");
-    let one = "network,arm,protocol,block,end_ns\nn,a,h2,0,9\n";
+    let one = "network,arm,protocol,block,end_ns\nn,a,h2,0,9000000\n";
     sandbox.write("one.csv", one);
     sandbox
         .run(&["import", "one.csv", "--out", "one"])
@@ -76,7 +76,7 @@ fn attempts_that_do_not_count_are_left_out() {
     let sandbox = Sandbox::new();
     let mut text = String::from("network,arm,protocol,block,cell_status,end_ns\n");
     for (status, ns) in [("counted", 7), ("", 8), ("repeated", 9), ("superseded", 10)] {
-        text += &format!("n,a,h2,0,{status},{ns}\n");
+        text += &format!("n,a,h2,0,{status},{ns}000000\n");
     }
     sandbox.write("own.csv", &text);
     sandbox
@@ -90,7 +90,7 @@ fn attempts_that_do_not_count_are_left_out() {
         .iter()
         .map(|call| call.end_ns)
         .collect();
-    assert_eq!(times, [7, 8]);
+    assert_eq!(times, [7_000_000, 8_000_000]);
 }
 
 #[test]
@@ -109,6 +109,61 @@ fn names_cannot_control_the_terminal() {
         .exits_with(0)
         .stdout_contains("\u{fffd}[2Jios h3 less the better of");
     assert!(!output.stdout.contains('\u{1b}'), "{output}");
+}
+
+#[test]
+fn times_are_in_the_unit_of_their_column() {
+    let sandbox = Sandbox::new();
+    let text = "network,arm,protocol,block,first_byte_us,end_ms\nn,a,h2,0,80000.5,200.25\n";
+    sandbox.write("ms.csv", text);
+    sandbox
+        .run(&["import", "ms.csv", "--out", "ms"])
+        .exits_with(0)
+        .stderr_contains("no row says whether its request was the first on its connection");
+    let lines = "{\"network\": \"n\", \"arm\": \"a\", \"protocol\": \"h2\", \"block\": 0, \"first\": true, \
+                 \"first_byte_ms\": 80.0005, \"end_s\": 0.20025}\n";
+    sandbox.write("s.ndjson", lines);
+    let output = sandbox
+        .run(&["import", "s.ndjson", "--out", "s"])
+        .exits_with(0);
+    assert!(!output.stderr.contains("no row says"), "{output}");
+    for run in ["ms", "s"] {
+        let records = sandbox.records(run);
+        let call = &records.cells()[0].calls[0];
+        assert_eq!(
+            (call.first_byte_ns, call.end_ns),
+            (Some(80_000_500), 200_250_000)
+        );
+    }
+    for (header, row, error) in [
+        ("end_ms", "-1", "`end_ms` is \"-1\", expected a number"),
+        (
+            "end_ms,end_ns",
+            "200,200000000",
+            "two columns end_ns, or one in two units",
+        ),
+        (
+            "end_ns",
+            "200",
+            "end_ns = 200 is 200 ns: no request takes less than 10 µs",
+        ),
+        ("end_ns", "1595325560000000000", "or more than an hour"),
+    ] {
+        let text = format!("network,arm,protocol,block,{header}\nn,a,h2,0,{row}\n");
+        sandbox.write("wrong.csv", &text);
+        sandbox
+            .run(&["import", "wrong.csv", "--out", "wrong"])
+            .exits_with(1)
+            .stderr_contains(error);
+    }
+    sandbox.write(
+        "us.csv",
+        "network,arm,protocol,block,first,end_ns\nn,a,h2,0,true,201000\n",
+    );
+    sandbox
+        .run(&["import", "us.csv", "--out", "us"])
+        .exits_with(0)
+        .stderr_contains("half of the requests took less than 1 ms");
 }
 
 /// No plan says which row of one arm is which of the other.
@@ -196,7 +251,7 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
 #[test]
 fn json_is_checked_key_by_key() {
     let sandbox = Sandbox::new();
-    let right = r#"{"network": "n", "arm": "a", "protocol": "h2", "block": 0, "end_ns": 9}"#;
+    let right = r#"{"network": "n", "arm": "a", "protocol": "h2", "block": 0, "end_ns": 9000000}"#;
     for (row, problem) in [
         (
             right.replace("end_ns", "latency_ms"),

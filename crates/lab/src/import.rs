@@ -243,7 +243,7 @@ mod tests {
     }
 
     const TWO: &str = r#"
-        {"network":"train","arm":"ios h2","protocol":"h2","block":0,"tls_ns":90,"end_ns":100}
+        {"network":"train","arm":"ios h2","protocol":"h2","block":0,"tls_ns":90000000,"end_ns":100000000}
         {"network":"train","arm":"ios h3","protocol":"h3","block":0,"end_ns":70,"result":"timed_out"}
     "#;
 
@@ -266,12 +266,12 @@ mod tests {
     #[test]
     fn mistakes_are_reported_with_their_line() {
         let wrong = |instead: &str| {
-            let text = TWO.replacen(r#""tls_ns":90"#, instead, 1);
+            let text = TWO.replacen(r#""tls_ns":90000000"#, instead, 1);
             import(&rows(&text), &options()).unwrap_err().to_string()
         };
         assert_eq!(
-            wrong(r#""tls_ns":101"#),
-            "line 1: tls_ns = 101 is after end_ns = 100; all are ns from the request's start"
+            wrong(r#""tls_ns":100000001"#),
+            "line 1: tls_ns = 100000001 is after end_ns = 100000000; all are ns from the request's start"
         );
         assert!(wrong(r#""result":"fine""#).contains("line 1: result `fine`"));
         assert_eq!(import(&[], &options()), Err(ImportError::Empty));

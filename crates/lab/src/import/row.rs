@@ -7,6 +7,8 @@ use crate::slug::slug;
 
 /// A cell's file is named by network, block and arm, in at most 128 bytes.
 pub(super) const MAX_NAME_BYTES: usize = 56;
+/// How long a request takes: from a loopback's to a large download's.
+const PLAUSIBLE_NS: std::ops::RangeInclusive<u64> = 10_000..=3_600_000_000_000;
 /// `auto`: of an arm that chooses by itself.
 const PROTOCOLS: [&str; 5] = ["h1", "h2", "h3", "grpc", "auto"];
 
@@ -97,6 +99,16 @@ impl ImportedCall {
             ("first_byte_ns", self.first_byte_ns),
             ("end_ns", Some(self.end_ns)),
         ];
+        let is_ok =
+            self.error.is_none() && matches!(self.result.as_deref(), None | Some("ok" | ""));
+        if is_ok && !PLAUSIBLE_NS.contains(&self.end_ns) {
+            return Err(format!(
+                "end_ns = {} is {}: no request takes less than 10 µs or more than an hour. Times are from the \
+                 request's start; a column in another unit must say so by its name, e.g. end_ms",
+                self.end_ns,
+                spoken(self.end_ns)
+            ));
+        }
         in_order(&phases)?;
         in_order(&early)?;
         match self.result.as_deref() {
@@ -172,6 +184,15 @@ impl ImportedCall {
             allocations: None,
             exchange: self.exchange(),
         }
+    }
+}
+
+/// A time as people say it.
+fn spoken(ns: u64) -> String {
+    match ns {
+        0..=999 => format!("{ns} ns"),
+        1_000..=999_999 => format!("{} µs", ns / 1_000),
+        _ => format!("{} s", ns / 1_000_000_000),
     }
 }
 

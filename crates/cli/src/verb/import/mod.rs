@@ -1,17 +1,20 @@
 //! `commute import`: imports measurements taken elsewhere.
 
 mod rows;
+mod unit;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use lab::ImportOptions;
+use lab::{ImportOptions, ImportedCall};
 use record::Store;
 
 use crate::exit;
 use crate::out;
 
+/// Over a network few requests are quicker.
+const QUICK_NS: u64 = 1_000_000;
 /// Enough for some millions of requests.
 const MAX_BYTES: u64 = 1 << 30;
 
@@ -19,7 +22,8 @@ const MAX_BYTES: u64 = 1 << 30;
 ///
 /// One request per row, as CSV with the columns of `commute report --format csv`, or as JSON
 /// objects, one per line, with the same names. Required: network, arm, protocol, block and end_ns;
-/// times are in ns from the request's start. Requests made back to back under the same
+/// times are in ns from the request's start, or in the unit that a column's name ends in instead of
+/// _ns: end_ms, tls_us, first_byte_s. Requests made back to back under the same
 /// circumstances share a block: arms are paired by block. The results say that only the client
 /// vouches for them. Read the folder with `commute report`, like any run.
 #[derive(clap::Args)]
@@ -60,6 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             report::count(all - rows.len(), "request")
         );
     }
+    note_doubts(&rows);
     let options = ImportOptions {
         study: args.study.clone(),
         question: args.question.clone(),
@@ -78,6 +83,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         args.out.display()
     );
     Ok(exit::PASS)
+}
+
+/// Says what the rows leave open.
+fn note_doubts(rows: &[(usize, ImportedCall)]) {
+    let says_first =
+        |row: &ImportedCall| row.first.is_some() || row.state.is_some() || row.tls_ns.is_some();
+    if !rows.iter().any(|(_, row)| says_first(row)) {
+        out::note!(
+            "note: no row says whether its request was the first on its connection (columns first, state and tls_ns): \
+             all are shown as warm, and requests that opened a connection are among them"
+        );
+    }
+    let mut times: Vec<u64> = rows.iter().map(|(_, row)| row.end_ns).collect();
+    times.sort_unstable();
+    if times
+        .get(times.len() / 2)
+        .is_some_and(|median| *median < QUICK_NS)
+    {
+        out::note!(
+            "note: half of the requests took less than 1 ms, by end_ns: a column in another unit must say so by its \
+             name, e.g. end_us or end_ms"
+        );
+    }
 }
 
 fn text(path: &Path) -> anyhow::Result<String> {

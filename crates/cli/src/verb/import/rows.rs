@@ -6,11 +6,13 @@ use std::path::Path;
 use lab::ImportedCall;
 use serde_json::{Map, Value};
 
+use super::unit;
 use crate::out;
 
 const REQUIRED: [&str; 5] = ["network", "arm", "protocol", "block", "end_ns"];
 
 const WHOLE_NUMBER: &str = "a whole number, 0 or more";
+const NUMBER: &str = "a number, 0 or more";
 
 type Rows = Vec<(usize, ImportedCall)>;
 
@@ -33,6 +35,7 @@ fn from_json(text: &str) -> anyhow::Result<Rows> {
     for (n, line) in lines {
         let object: Map<String, Value> = serde_json::from_str(line)
             .map_err(|e| anyhow::anyhow!("line {n}: not a JSON object: {}", plain(&e)))?;
+        let object = object_in_ns(object).map_err(|e| anyhow::anyhow!("line {n}: {e}"))?;
         let unknown = object
             .keys()
             .filter(|key| !report::COLUMNS.contains(&key.as_str()));
@@ -47,6 +50,27 @@ fn from_json(text: &str) -> anyhow::Result<Rows> {
     }
     note_unread("key", &unread);
     Ok(rows)
+}
+
+/// An object with all of its times in ns.
+fn object_in_ns(object: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let mut converted = Map::new();
+    for (key, value) in object {
+        let pair = match unit::in_ns(&key) {
+            None => (key, value),
+            Some((name, _)) if value.is_null() => (name, value),
+            Some((name, ns)) => {
+                let time = unit::whole_ns(&value.to_string(), ns);
+                let time = time.ok_or_else(|| format!("`{key}` is {value}, expected {NUMBER}"))?;
+                (name, time.into())
+            }
+        };
+        if converted.contains_key(&pair.0) {
+            return Err(format!("`{}` is given in two units", pair.0));
+        }
+        converted.insert(pair.0, pair.1);
+    }
+    Ok(converted)
 }
 
 /// Names the key whose value is of the wrong kind, which serde does not.
@@ -84,7 +108,11 @@ fn from_csv(text: &str) -> anyhow::Result<Rows> {
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let header = reader.headers()?.clone();
+    let columns = reader.headers()?.clone();
+    let units: Vec<_> = columns.iter().map(unit::in_ns).collect();
+    let in_ns = columns.iter().zip(&units);
+    let in_ns = in_ns.map(|(column, unit)| unit.as_ref().map_or(column, |(name, _)| name));
+    let header: csv::StringRecord = in_ns.collect();
     check_columns(&header)?;
     let mut rows = Rows::new();
     let mut record = csv::StringRecord::new();
@@ -95,12 +123,31 @@ fn from_csv(text: &str) -> anyhow::Result<Rows> {
             Ok(false) => return Ok(rows),
             Err(error) => return Err(with_line(line, &error)),
         }
+        record = record_in_ns(&record, &columns, &units)
+            .map_err(|e| anyhow::anyhow!("line {line}: {e}"))?;
         let row = record.deserialize(Some(&header));
         rows.push((
             line,
             row.map_err(|e| with_value(line, &e, &header, &record))?,
         ));
     }
+}
+
+/// A row with all of its times in ns.
+fn record_in_ns(
+    record: &csv::StringRecord,
+    columns: &csv::StringRecord,
+    units: &[Option<(String, f64)>],
+) -> Result<csv::StringRecord, String> {
+    let fields = record.iter().zip(columns).zip(units);
+    fields
+        .map(|((value, column), unit)| match unit {
+            Some((_, ns)) if !value.is_empty() => unit::whole_ns(value, *ns)
+                .map(|time| time.to_string())
+                .ok_or_else(|| format!("`{column}` is {value:?}, expected {NUMBER}")),
+            _ => Ok(value.to_owned()),
+        })
+        .collect()
 }
 
 /// The line in which the next row begins: the reader is at the end of the last one, before empty lines.
@@ -116,6 +163,13 @@ fn next_line(at: &csv::Position, text: &str) -> usize {
 /// Refuses a header that lacks a required column, and notes what nothing reads.
 fn check_columns(header: &csv::StringRecord) -> anyhow::Result<()> {
     let has = |name: &str| header.iter().any(|column| column == name);
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = header
+        .iter()
+        .find(|name| !name.is_empty() && !seen.insert(*name))
+    {
+        anyhow::bail!("line 1: there are two columns {twice}, or one in two units");
+    }
     let unknown = header.iter().filter(|c| !report::COLUMNS.contains(c));
     let unknown: Vec<&str> = unknown.collect();
     let absent = REQUIRED.into_iter().filter(|name| !has(name));
