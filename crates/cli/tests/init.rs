@@ -142,7 +142,7 @@ fn mistakes_name_what_would_be_right() {
         (
             2,
             &["init", "--curl", "curl -F a=b http://a"],
-            "--curl: curl's option -F cannot be taken over",
+            "--curl: a study states the body that -F makes by its size",
         ),
         (
             2,

@@ -15,6 +15,10 @@ const MAX_GROUPS: usize = 20;
 /// The bodies of a study's own requests have at most 32 MiB in all.
 const MAX_BYTES: u64 = 30 << 20;
 
+/// A group whose responses differ more than this is said to, if any is as long.
+const WIDE_RATIO: u64 = 10;
+const WIDE_BYTES: u64 = 10_000;
+
 /// Requests with the same method, origin, template of a path and, in GraphQL, operation.
 pub(crate) struct Group<'a> {
     /// Unique among the groups.
@@ -48,7 +52,8 @@ pub(crate) struct Grouped<'a> {
     pub(crate) group_of: Vec<Option<usize>>,
 }
 
-pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
+/// Groups requests, whose paths the lab's server answers or, if `as_they_were`, one that has paths of its own.
+pub(crate) fn group<'a>(seen: &'a [Seen], as_they_were: bool, notes: &mut Notes) -> Grouped<'a> {
     let names = origins_by_requests(seen);
     let plaintext = seen.iter().filter(|request| request.is_plaintext);
     for origin in plaintext.map(|r| &r.origin).collect::<BTreeSet<_>>() {
@@ -116,12 +121,23 @@ pub(crate) fn group<'a>(seen: &'a [Seen], notes: &mut Notes) -> Grouped<'a> {
             Some(path) => path.clone(),
             None => template(typical).path_with_query(typical),
         };
-        let path = told_apart(&path, typical, origin.as_deref(), &mut paths);
+        let path = match as_they_were {
+            true => path,
+            false => told_apart(&path, typical, origin.as_deref(), &mut paths),
+        };
         for index in indices {
             grouped.group_of[*index] = Some(grouped.groups.len());
         }
         let name = name_of(typical, &names_of_groups);
         names_of_groups.insert(name.clone());
+        let sizes = || requests().map(|r| r.response.bytes);
+        let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+        if most >= WIDE_BYTES && most / WIDE_RATIO >= least {
+            notes.remark(format!(
+                "the responses of {name} have {least} to {most} bytes, and the study has {response_bytes} for each: if \
+                 they are different requests, give them calls of their own"
+            ));
+        }
         grouped.groups.push(Group {
             name,
             path,
@@ -190,7 +206,7 @@ fn told_apart(
     free.next().unwrap_or_default()
 }
 
-/// The origins: that of the first request, then the others, those with most requests first.
+/// The origins: that of the first request, then the others of its site, then those with most requests.
 fn origins_by_requests(seen: &[Seen]) -> Vec<&str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for request in seen {
@@ -198,8 +214,40 @@ fn origins_by_requests(seen: &[Seen]) -> Vec<&str> {
     }
     let first = seen.first().map(|request| request.origin.as_str());
     let mut names: Vec<&str> = counts.keys().copied().collect();
-    names.sort_by_key(|name| (Some(*name) != first, std::cmp::Reverse(counts[name])));
+    let own = first.map(|first| site(host(first)));
+    names.sort_by_key(|name| {
+        let is_foreign = Some(site(host(name))) != own;
+        (
+            Some(*name) != first,
+            is_foreign,
+            std::cmp::Reverse(counts[name]),
+        )
+    });
     names
+}
+
+/// About the registrable domain of a host: its last two labels, or three below what registries of countries sell
+/// names under, e.g. `co.uk`.
+fn site(host: &str) -> &str {
+    const SOLD_UNDER: [&str; 10] = [
+        "ac", "co", "com", "edu", "go", "gov", "ne", "net", "or", "org",
+    ];
+    if host.parse::<std::net::Ipv4Addr>().is_ok() || host.starts_with('[') {
+        return host;
+    }
+    let mut labels = host.rsplit('.');
+    let (last, second) = (
+        labels.next().unwrap_or_default(),
+        labels.next().unwrap_or_default(),
+    );
+    let sold = last.len() == 2 && SOLD_UNDER.contains(&second);
+    let count = if sold { 3 } else { 2 };
+    let bytes: usize = host
+        .rsplit('.')
+        .take(count)
+        .map(|label| label.len() + 1)
+        .sum();
+    &host[host.len().saturating_sub(bytes.saturating_sub(1))..]
 }
 
 fn share_connections(seen: &[Seen], one: &str, other: &str) -> bool {
@@ -238,7 +286,7 @@ fn template(request: &Seen) -> PathTemplate {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     let path = match file.rsplit_once('.') {
         // Images, styles and scripts of one folder are one group, whatever their names.
-        Some((_, extension)) if request.response.json.is_none() && is_extension(extension) => {
+        Some((_, extension)) if request.response.json.is_none() && is_static(extension) => {
             format!("{folder}/file.{extension}")
         }
         _ => path.to_owned(),
@@ -255,8 +303,64 @@ fn template(request: &Seen) -> PathTemplate {
     }
 }
 
-fn is_extension(text: &str) -> bool {
-    (1..=5).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric())
+/// Whether a file with this extension is served as it lies on a disk: `.do`, `.php` and `.aspx` are programs.
+fn is_static(extension: &str) -> bool {
+    const STATIC: &[&str] = &[
+        "aac",
+        "avif",
+        "bin",
+        "bmp",
+        "bundle",
+        "css",
+        "csv",
+        "cur",
+        "eot",
+        "flac",
+        "gif",
+        "glb",
+        "gltf",
+        "gz",
+        "heic",
+        "ico",
+        "jpeg",
+        "jpg",
+        "js",
+        "jxl",
+        "ktx2",
+        "m3u8",
+        "m4a",
+        "m4s",
+        "map",
+        "md",
+        "mjs",
+        "mov",
+        "mp3",
+        "mp4",
+        "mpd",
+        "oga",
+        "ogg",
+        "ogv",
+        "opus",
+        "otf",
+        "pbf",
+        "pdf",
+        "png",
+        "svg",
+        "ts",
+        "ttf",
+        "txt",
+        "unity3d",
+        "vtt",
+        "wasm",
+        "wav",
+        "webm",
+        "webmanifest",
+        "webp",
+        "woff",
+        "woff2",
+        "zip",
+    ];
+    STATIC.contains(&extension.to_ascii_lowercase().as_str())
 }
 
 /// The last word of the path, with as much before it as makes it unique.
@@ -301,4 +405,24 @@ fn host(origin: &str) -> &str {
     authority
         .rsplit_once(':')
         .map_or(authority, |(host, _)| host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_what_its_owner_has_registered() {
+        for (host, own) in [
+            ("shop.example", "shop.example"),
+            ("img.cdn.shop.example", "shop.example"),
+            ("www.shop.co.uk", "shop.co.uk"),
+            ("co.uk", "co.uk"),
+            ("localhost", "localhost"),
+            ("192.0.2.1", "192.0.2.1"),
+            ("[2001:db8::1]", "[2001:db8::1]"),
+        ] {
+            assert_eq!(site(host), own, "{host}");
+        }
+    }
 }

@@ -9,20 +9,26 @@ const DIGITS_OF_U64: usize = 19;
 /// digits. Keys stay, except those that are data: numbers, addresses and tokens. Equal values get
 /// equal ones, and letters are random, so that the text compresses about as well as it did.
 pub(crate) fn without_values(json: &str) -> String {
-    with_stand_ins(json, Some(0), |_| false)
+    with_stand_ins(json, Some(0), |_| false, |_| false)
 }
 
-/// Returns valid JSON with other values under the keys that are `secret`, however deep they are.
-pub(crate) fn without_secrets(json: &str, secret: impl FnMut(&str) -> bool) -> String {
-    with_stand_ins(json, None, secret)
+/// Returns valid JSON with other values under the keys that are `secret`, however deep they are, and for strings
+/// that are `secret_value`.
+pub(crate) fn without_secrets(
+    json: &str,
+    secret: impl FnMut(&str) -> bool,
+    secret_value: impl FnMut(&str) -> bool,
+) -> String {
+    with_stand_ins(json, None, secret, secret_value)
 }
 
-/// Replaces the values within `replaced_at`, a depth of braces and brackets, and those under keys that are
-/// `secret`.
+/// Replaces the values within `replaced_at`, a depth of braces and brackets, those under keys that are `secret`, and
+/// strings that are `secret_value`.
 fn with_stand_ins(
     json: &str,
     mut replaced_at: Option<u32>,
     mut secret: impl FnMut(&str) -> bool,
+    mut secret_value: impl FnMut(&str) -> bool,
 ) -> String {
     let mut out = String::with_capacity(json.len());
     let mut stand_ins = StandIns::default();
@@ -47,8 +53,10 @@ fn with_stand_ins(
             replaced_at = None;
         }
         let is_key = c == '"' && after.trim_start().starts_with(':');
+        let text = || serde_json::from_str::<String>(token).unwrap_or_default();
         let is_kept = match (is_key, replaced_at) {
             (true, Some(_)) => !is_data(token),
+            (false, None) => c != '"' || !secret_value(&text()),
             (_, at) => at.is_none(),
         };
         match c {
@@ -56,8 +64,7 @@ fn with_stand_ins(
             _ => out.push_str(token),
         }
         if is_key && replaced_at.is_none() {
-            let name: String = serde_json::from_str(token).unwrap_or_default();
-            replaced_at = secret(&name).then_some(depth);
+            replaced_at = secret(&text()).then_some(depth);
         }
     }
     out
@@ -219,10 +226,10 @@ mod tests {
     #[test]
     fn only_the_values_of_secret_keys_change() {
         let json = r#"{"a": 1, "pw": {"pw": [770011, "deep"], "on": true}, "b": "stays",
-            "l": [{"p\u0077": "escaped"}, "also"], "pw": "hunter2"}"#;
-        let plain = without_secrets(json, |key| key == "pw");
+            "l": [{"p\u0077": "escaped"}, "also", "Bearer x\u0079z"], "pw": "hunter2"}"#;
+        let plain = without_secrets(json, |key| key == "pw", |value| value == "Bearer xyz");
         assert_eq!(plain.len(), json.len());
-        for secret in ["770011", "deep", "escaped", "hunter2"] {
+        for secret in ["770011", "deep", "escaped", "hunter2", "Bearer"] {
             assert!(!plain.contains(secret), "{secret} in {plain}");
         }
         for kept in ["\"a\": 1", "\"on\": true", "stays", "also"] {

@@ -18,12 +18,12 @@
 #![forbid(unsafe_code)]
 
 mod curl;
-mod graphql;
 mod group;
 mod har;
 mod held;
 mod json;
 mod notes;
+mod operation;
 mod private;
 mod seen;
 mod slug;

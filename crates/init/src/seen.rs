@@ -2,7 +2,10 @@ use http::Method;
 
 use crate::notes::Notes;
 use crate::url::Url;
-use crate::{graphql, private};
+use crate::{operation, private};
+
+/// What is assumed of a body of which nobody knows the length.
+pub(crate) const ASSUMED_BYTES: u64 = 2000;
 
 /// The content type of forms that are pairs of a name and a value.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
@@ -25,7 +28,7 @@ pub(crate) struct Seen {
     pub(crate) path: String,
     /// Path and query as they were; none if their values are not to be kept.
     pub(crate) kept_path: Option<String>,
-    /// What it asks for in GraphQL.
+    /// What it asks for, where its path does not say it.
     pub(crate) operation: Option<String>,
     /// Names in lower case.
     pub(crate) headers: Vec<(String, String)>,
@@ -43,6 +46,8 @@ pub(crate) struct Body {
     pub(crate) json: Option<String>,
     /// The text, if it is that of a form and is to be kept.
     pub(crate) form: Option<String>,
+    /// Whether its length is assumed.
+    pub(crate) is_guess: bool,
 }
 
 /// A request's line and header fields as they were found.
@@ -90,10 +95,11 @@ impl Head<'_> {
             &mut *notes
         };
         Ok(Seen {
-            operation: graphql::operation(
+            operation: operation::operation(
                 &method,
                 &url.path,
                 url.query.as_deref(),
+                &self.headers,
                 self.body.unwrap_or_default(),
             ),
             path: private::path(&url, of_path),
@@ -131,6 +137,7 @@ impl Body {
             json,
             form,
             content_type,
+            is_guess: false,
         }
     }
 
@@ -148,6 +155,14 @@ impl Body {
             );
         }
         body
+    }
+
+    /// A body of which nobody knows the length.
+    pub(crate) fn assumed(content_type: Option<&str>) -> Body {
+        Body {
+            is_guess: true,
+            ..Body::of_bytes(ASSUMED_BYTES, content_type)
+        }
     }
 
     /// A body of which only the length is known.

@@ -64,7 +64,7 @@ fn written(
         groups,
         origins,
         group_of,
-    } = group::group(seen, &mut notes);
+    } = group::group(seen, server.is_some(), &mut notes);
     if groups.is_empty() {
         return Err(notes.lines());
     }
@@ -189,10 +189,22 @@ impl Writer<'_> {
             method, request, ..
         } = group.typical;
         let mut text = format!("# {}: {method}", group.name);
+        let guess = |body: &Body| {
+            if body.is_guess {
+                " (a guess: change it)"
+            } else {
+                ""
+            }
+        };
         if request.bytes > 0 {
-            text += &format!(" with {} bytes", request.bytes);
+            text += &format!(" with {} bytes{}", request.bytes, guess(request));
         }
-        text += &format!(", answered with {} bytes", group.response_bytes);
+        let response = &group.typical.response;
+        text += &format!(
+            ", answered with {} bytes{}",
+            group.response_bytes,
+            guess(response)
+        );
         if !group.alike {
             let what = if group.typical.response.json.is_some() {
                 "a typical one of"

@@ -47,10 +47,29 @@ impl Url {
         Ok(Url {
             origin: format!("{scheme}://{}:{port}", host.to_lowercase()),
             is_plaintext: scheme == "http",
-            path: format!("{slash}{}", ascii(path)),
+            path: without_dots(&format!("{slash}{}", ascii(path))),
             query,
         })
     }
+}
+
+/// A path without `.` and `..`, which clients resolve before they send it (RFC 3986 section 5.2.4).
+fn without_dots(path: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut parts = path.split('/').skip(1).peekable();
+    while let Some(part) = parts.next() {
+        match part {
+            "." => {}
+            ".." => {
+                kept.pop();
+            }
+            part => kept.push(part),
+        }
+        if parts.peek().is_none() && matches!(part, "." | "..") {
+            kept.push("");
+        }
+    }
+    format!("/{}", kept.join("/"))
 }
 
 /// Percent-encodes what a client does before it sends a URL: space and all that is not ASCII (RFC 3986
@@ -108,6 +127,24 @@ mod tests {
                 "http://[2001:db8::5]/v6",
                 "http://[2001:db8::5]:80",
                 "/v6",
+                None,
+            ),
+            (
+                "https://a.example/a/../b",
+                "https://a.example:443",
+                "/b",
+                None,
+            ),
+            (
+                "https://a.example/a/./b/..?q",
+                "https://a.example:443",
+                "/a/",
+                Some("q"),
+            ),
+            (
+                "https://a.example/../../a",
+                "https://a.example:443",
+                "/a",
                 None,
             ),
             (

@@ -390,3 +390,204 @@ fn kept_values_are_those_of_paths_too() {
     assert_eq!(values(&written, "path"), ["/orders/17?page=2", "/health"]);
     assert_noted(&written, "note: /health is a path of the lab's own server");
 }
+
+/// The cases that tools write and HAR 1.2 does not tell.
+#[test]
+fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
+    let image = |at_ms, name: &str| {
+        let mut image = entry(at_ms, "GET", &format!("https://a.example/{name}"), "");
+        image["response"] = json!({"status": 200, "headers": [], "content": {"size": 30_000, "mimeType": "image/png"}});
+        image
+    };
+    let mut by_chrome = image(20, "chrome.png");
+    by_chrome["_fromCache"] = json!("disk");
+    let mut by_safari = image(40, "safari.png");
+    by_safari["_fetchType"] = json!("Memory Cache");
+    let mut by_firefox = image(60, "firefox.png");
+    by_firefox["time"] = json!(0);
+    by_firefox["response"]["content"] = json!({"mimeType": "image/png"});
+    let mut unknown = image(80, "unknown");
+    unknown["response"]["content"] = json!({"size": -1, "mimeType": "text/plain"});
+    unknown["response"]["headers"] = json!([{"name": "server", "value": "x"}]);
+    let mut form = post(100, "https://a.example/form", "", "", "{}");
+    form["request"]["postData"] = json!({
+        "mimeType": "application/x-www-form-urlencoded",
+        "params": [{"name": "page", "value": 3}, {"name": "comment", "value": "hello there"}],
+    });
+    let mut encoded = post(
+        120,
+        "https://a.example/encoded",
+        "application/json",
+        "eyJhIjoxfQ==",
+        "{}",
+    );
+    encoded["request"]["postData"]["encoding"] = json!("base64");
+    encoded["response"]["content"] = json!({"size": 7, "mimeType": "application/json", "text": "eyJi\nIjoyfQ==", "encoding": "base64"});
+    let written = study(&[
+        entry(0, "GET", "https://a.example/api", "{}"),
+        by_chrome,
+        by_safari,
+        by_firefox,
+        unknown,
+        form,
+        encoded,
+    ]);
+    assert_eq!(
+        values(&written, "call"),
+        ["api", "unknown", "form", "encoded"]
+    );
+    assert_noted(
+        &written,
+        "left out: a request: its response came from a cache (3 times)",
+    );
+    assert_noted(
+        &written,
+        "note: 1 response of unknown length; 2000 bytes are assumed",
+    );
+    assert!(
+        written
+            .study
+            .contains("answered with 2000 bytes (a guess: change it)"),
+        "{}",
+        written.study
+    );
+    assert!(
+        written.study.contains("request_bytes = 26"),
+        "{}",
+        written.study
+    );
+    let names: Vec<&str> = written
+        .files
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    for file in ["app/encoded-request.json", "app/encoded-response.json"] {
+        assert!(names.contains(&file), "{names:?}");
+    }
+}
+
+#[test]
+fn times_are_read_in_every_form_and_summed_from_their_phases() {
+    let mut one = entry(0, "GET", "https://a.example/a", "{}");
+    one["startedDateTime"] = json!("2026-01-13T15:41:11.000000");
+    one["time"] = json!(-1);
+    one["timings"] = json!({"blocked": -1, "send": 0, "wait": 2_400, "receive": 100, "ssl": 50});
+    let mut other = entry(0, "GET", "https://a.example/b", "{}");
+    other["startedDateTime"] = json!("2026-01-13T22:41:13.400+0700");
+    let mut odd = entry(0, "GET", "https://a.example/c", "{}");
+    odd["startedDateTime"] = json!("1/13/2026, 3:41:11 PM");
+    let written = study(&[one, other, odd]);
+    let steps = steps(&written);
+    assert_eq!(
+        steps[0].get("parallel").and_then(toml::Value::as_bool),
+        Some(true),
+        "{}",
+        written.study
+    );
+    assert_noted(
+        &written,
+        "note: a request whose time cannot be read (1/13/2026, 3:41:11 PM)",
+    );
+}
+
+#[test]
+fn operations_and_programs_are_groups_of_their_own() {
+    let rpc = |at_ms, method: &str| {
+        let body = json!({"jsonrpc": "2.0", "method": method, "id": at_ms}).to_string();
+        post(
+            at_ms,
+            "https://a.example/rpc",
+            "application/json",
+            &body,
+            "{}",
+        )
+    };
+    let program = |at_ms, path: &str, bytes: u64| {
+        let mut entry = entry(at_ms, "POST", &format!("https://a.example/{path}"), "");
+        entry["response"]["content"] = json!({"size": bytes, "mimeType": "text/html"});
+        entry
+    };
+    let written = study(&[
+        rpc(0, "getFeed"),
+        rpc(50, "getCart"),
+        program(100, "checkout.do", 50_000),
+        program(150, "login.do", 1_000),
+        program(200, "api/getHomepageFeedV2", 1_000_000),
+        program(250, "api/getCheckoutCartV3", 1_000),
+        program(300, "w/api.php?action=query", 1_000),
+        program(350, "w/api.php?action=parse", 1_000_000),
+    ]);
+    assert_eq!(
+        values(&written, "call").len(),
+        8,
+        "{:?}",
+        values(&written, "call")
+    );
+    let wide = study(&[program(0, "a?id=1", 100), program(50, "a?id=2", 50_000)]);
+    assert_noted(&wide, "note: the responses of a have 100 to 50000 bytes");
+    // A server of the user's own has the path that it has.
+    let own = from_har_to(
+        "https://a.example:443",
+        &har(&[rpc(0, "getFeed"), rpc(50, "getCart")]),
+        &OPTIONS,
+    );
+    assert_eq!(values(&own.unwrap(), "path"), ["/rpc", "/rpc"]);
+}
+
+#[test]
+fn the_site_of_the_first_request_comes_before_trackers() {
+    let mut entries = vec![entry(0, "GET", "https://shop.example/", "{}")];
+    for (n, tracker) in ["a", "b", "c", "d", "e"].iter().enumerate() {
+        for m in 0..5 {
+            let at = 20 + 20 * (5 * n as u64 + m);
+            entries.push(entry(
+                at,
+                "GET",
+                &format!("https://{tracker}.track{tracker}.example/x"),
+                "{}",
+            ));
+        }
+    }
+    entries.push(entry(900, "GET", "https://www.shop.example/feed", "{}"));
+    let written = study(&entries);
+    assert!(
+        values(&written, "call").contains(&"feed".to_owned()),
+        "{}",
+        written.study
+    );
+}
+
+#[test]
+fn other_files_are_named_and_cut_texts_are_kept() {
+    let utf16: Vec<u8> = "\u{feff}{}"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let error = from_har(&utf16, &OPTIONS).unwrap_err().to_string();
+    assert_eq!(error, "this is UTF-16; save it as UTF-8");
+    let text = String::from_utf8(har(&[entry(0, "GET", "https://a.example/a", "CUT")])).unwrap();
+    let cut = text.replace("CUT", "{\\\"a\\\": \\\"\\ud83d\\\"}");
+    let written = from_har(cut.as_bytes(), &OPTIONS).unwrap();
+    assert_eq!(values(&written, "response"), ["app/a-response.json"]);
+}
+
+#[test]
+fn the_port_of_a_server_is_no_connection() {
+    let mut one = entry(0, "GET", "https://a.example/a", "{}");
+    one["connection"] = json!("443");
+    let mut other = entry(50, "GET", "https://b.example/b", "{}");
+    other["connection"] = json!(443);
+    let written = study(&[one.clone(), other.clone()]);
+    assert!(
+        written.study.contains("b-example = \"own-server\""),
+        "{}",
+        written.study
+    );
+    (one["connection"], other["connection"]) = (json!("17"), json!("17"));
+    let written = study(&[one, other]);
+    assert!(
+        written.study.contains("b-example = \"same-server\""),
+        "{}",
+        written.study
+    );
+}

@@ -6,11 +6,8 @@ mod words;
 use http::Method;
 
 use crate::notes::Notes;
-use crate::seen::{Body, FORM, Head, Seen};
-use options::{IGNORED_FLAGS, LEFT_OUT_WITH_VALUE, takes_value};
-
-/// What is assumed of a response that nobody has seen.
-const ASSUMED_RESPONSE_BYTES: u64 = 2000;
+use crate::seen::{ASSUMED_BYTES, Body, FORM, Head, Seen};
+use options::{IGNORED_FLAGS, LEFT_OUT_WITH_VALUE, MAKES_BODY, takes_value, whole};
 
 /// Why a command cannot become a study.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +34,20 @@ pub enum CurlError {
     /// An option is not known, or cannot be taken over.
     #[error("curl's option {0} cannot be taken over; leave it out")]
     Option(String),
+    /// An option makes a body that nobody but curl can make.
+    #[error(
+        "a study states the body that {0} makes by its size: write -X POST --data-binary @FILE instead, with \
+         -H 'content-type: multipart/form-data' if it is a form, where FILE has as many bytes"
+    )]
+    BodyOption(String),
+    /// It is no command for a POSIX shell.
+    #[error("this is {0}; copy the request as \"cURL (bash)\"")]
+    Shell(&'static str),
+    /// Its body follows the command.
+    #[error(
+        "the body is in a here-document (<<), which cannot be read; put it in a file, and write --data @FILE"
+    )]
+    HereDocument,
     /// An option lacks its value.
     #[error("curl's option {0} needs a value")]
     NoValue(String),
@@ -65,6 +76,8 @@ struct Command {
     data: Vec<Vec<u8>>,
     is_json: bool,
     data_in_query: bool,
+    /// What goes to the query besides.
+    url_query: Vec<Vec<u8>>,
     /// Braces and brackets in the URL are part of it.
     globoff: bool,
 }
@@ -76,11 +89,9 @@ pub(crate) fn read(
     read_file: &dyn Fn(&str) -> Result<Vec<u8>, String>,
     notes: &mut Notes,
 ) -> Result<Seen, CurlError> {
-    let command = Command::parse(
-        words::split(command).ok_or(CurlError::Quotes)?,
-        read_file,
-        notes,
-    )?;
+    let command = words::first_command(command)?;
+    let words = words::split(&command).ok_or(CurlError::Quotes)?;
+    let command = Command::parse(words, read_file, notes)?;
     command.seen(keep_values, notes)
 }
 
@@ -91,13 +102,22 @@ impl Command {
         notes: &mut Notes,
     ) -> Result<Command, CurlError> {
         let mut command = Command::default();
-        let mut words = words.into_iter().peekable();
+        // What a shell shows before a command, and variables that are set for it.
+        let is_before =
+            |word: &String| matches!(word.as_str(), "$" | "#" | "%") || is_assignment(word);
+        let begin = words.iter().position(|word| !is_before(word)).unwrap_or(0);
+        let begin = if words.get(begin).is_some_and(|word| word == "curl") {
+            begin
+        } else {
+            0
+        };
+        let mut words = words.into_iter().skip(begin).peekable();
         words.next_if(|word| word == "curl");
         while let Some(word) = words.next() {
             let (option, attached) = match word.as_str() {
                 long if long.starts_with("--") => match long.split_once('=') {
-                    Some((option, value)) => (option.to_owned(), Some(value.to_owned())),
-                    None => (word, None),
+                    Some((option, value)) => (whole(option), Some(value.to_owned())),
+                    None => (whole(long), None),
                 },
                 "-" => return Err(CurlError::Option(word)),
                 // `-sSXPOST`: flags, then an option with the rest as its value.
@@ -112,6 +132,9 @@ impl Command {
             };
             if command.flag(&option) {
                 continue;
+            }
+            if MAKES_BODY.contains(&option.as_str()) {
+                return Err(CurlError::BodyOption(option));
             }
             if !takes_value(&option) {
                 return Err(CurlError::Option(option));
@@ -129,7 +152,7 @@ impl Command {
     fn short_options(&mut self, word: &str) -> Result<Option<(String, String)>, CurlError> {
         for (at, letter) in word.char_indices().skip(1) {
             let option = format!("-{letter}");
-            if takes_value(&option) {
+            if takes_value(&option) || MAKES_BODY.contains(&option.as_str()) {
                 return Ok(Some((option, word[at + letter.len_utf8()..].to_owned())));
             }
             if !self.flag(&option) {
@@ -144,7 +167,11 @@ impl Command {
         match option {
             "-G" | "--get" => self.data_in_query = true,
             "-g" | "--globoff" => self.globoff = true,
-            other => return IGNORED_FLAGS.contains(&other),
+            other => {
+                let positive = other.strip_prefix("--no-").map(|rest| format!("--{rest}"));
+                return IGNORED_FLAGS.contains(&other)
+                    || positive.is_some_and(|flag| IGNORED_FLAGS.contains(&flag.as_str()));
+            }
         }
         true
     }
@@ -186,6 +213,12 @@ impl Command {
                 }
                 self.data.push(data);
             }
+            "--data-urlencode" => self.data.push(url_encoded(&value, content)?),
+            // A plus says that it is encoded already.
+            "--url-query" => self.url_query.push(match value.strip_prefix('+') {
+                Some(plain) => plain.as_bytes().to_vec(),
+                None => url_encoded(&value, content)?,
+            }),
             "--json" => {
                 self.data.push(content(&value)?);
                 self.is_json = true;
@@ -210,19 +243,16 @@ impl Command {
         if !url.contains("://") {
             url.insert_str(0, "http://");
         }
-        if !self.globoff
-            && let Some(pattern) = glob(&url)
-        {
-            return Err(CurlError::Glob(pattern.to_owned()));
+        if !self.globoff {
+            url = without_glob(&url).map_err(CurlError::Glob)?;
         }
         // `--json` is data without a separator.
         let separator: &[u8] = if self.is_json { b"" } else { b"&" };
         let mut data = (!self.data.is_empty()).then(|| self.data.join(separator));
-        if self.data_in_query
-            && let Some(data) = data.take()
-        {
+        let of_data = data.take_if(|_| self.data_in_query);
+        for part in self.url_query.into_iter().chain(of_data) {
             let begin = if url.contains('?') { '&' } else { '?' };
-            url = format!("{url}{begin}{}", String::from_utf8_lossy(&data));
+            url = format!("{url}{begin}{}", String::from_utf8_lossy(&part));
         }
         let by_default = match data {
             Some(_) => "POST",
@@ -270,25 +300,76 @@ impl Command {
             None => Body::default(),
         };
         notes.remark(format!(
-            "the command does not show the response; {ASSUMED_RESPONSE_BYTES} bytes of JSON are assumed: \
+            "the command does not show the response; {ASSUMED_BYTES} bytes of JSON are assumed: \
              change `response_bytes`"
         ));
         Ok(Seen {
             request,
-            response: Body::of_bytes(ASSUMED_RESPONSE_BYTES, Some("application/json")),
+            response: Body::assumed(Some("application/json")),
             ..head
         })
     }
 }
 
-/// Returns the first pattern in a URL that curl would make several requests of. The brackets of an IPv6
-/// address are none.
-fn glob(url: &str) -> Option<&str> {
+/// Whether a word sets a variable.
+fn is_assignment(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = word.split_once('=').map_or("", |(name, _)| name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
+}
+
+/// The data of `--data-urlencode`: `content`, `=content`, `name=content`, `@file` or `name@file`.
+fn url_encoded(
+    value: &str,
+    content: impl Fn(&str) -> Result<Vec<u8>, CurlError>,
+) -> Result<Vec<u8>, CurlError> {
+    let (name, bytes) = match value.find(['=', '@']) {
+        Some(at) if value[at..].starts_with('=') => {
+            (&value[..at], value.as_bytes()[at + 1..].to_vec())
+        }
+        Some(at) => (&value[..at], content(&value[at..])?),
+        None => ("", value.as_bytes().to_vec()),
+    };
+    let encoded = |b: u8| match b {
+        b if b.is_ascii_alphanumeric() || b"-._~".contains(&b) => char::from(b).to_string(),
+        b => format!("%{b:02X}"),
+    };
+    let encoded: String = bytes.into_iter().map(encoded).collect();
+    Ok(match name {
+        "" => encoded.into_bytes(),
+        name => format!("{name}={encoded}").into_bytes(),
+    })
+}
+
+/// A URL as curl sends it: braces and brackets behind a backslash are part of it, and so are empty brackets and those
+/// of an IPv6 address. Fails with the first pattern that curl would make several requests of.
+fn without_glob(url: &str) -> Result<String, String> {
     let after_host = url.find("://").map_or(0, |at| at + 3);
     let after_host = after_host + url[after_host..].find(['/', '?']).unwrap_or(0);
-    let begin = after_host + url[after_host..].find(['{', '['])?;
-    let length = url[begin..].find(['}', ']']).map_or(1, |at| at + 1);
-    Some(&url[begin..begin + length])
+    let (host, mut rest) = url.split_at(after_host);
+    let mut plain = host.to_owned();
+    while let Some(c) = rest.chars().next() {
+        let taken = match c {
+            '\\' if rest[1..].starts_with(['{', '}', '[', ']']) => {
+                plain.push_str(&rest[1..2]);
+                2
+            }
+            '[' if rest.starts_with("[]") => {
+                plain.push_str("[]");
+                2
+            }
+            '{' | '[' => {
+                let length = rest.find(['}', ']']).map_or(1, |at| at + 1);
+                return Err(rest[..length].to_owned());
+            }
+            c => {
+                plain.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
+    Ok(plain)
 }
 
 #[cfg(test)]

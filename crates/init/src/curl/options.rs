@@ -6,22 +6,65 @@ pub(super) fn takes_value(option: &str) -> bool {
     lists.iter().any(|list| list.contains(&option))
 }
 
+/// The option that an abbreviation stands for, as curl takes it; itself if it stands for none or several.
+pub(super) fn whole(option: &str) -> String {
+    let lists = [
+        IGNORED_FLAGS,
+        IGNORED_WITH_VALUE,
+        LEFT_OUT_WITH_VALUE,
+        USED_WITH_VALUE,
+        MAKES_BODY,
+        USED_FLAGS,
+    ];
+    let mut known = lists.iter().flat_map(|list| list.iter());
+    if NOT_TAKEN.contains(&option) || known.clone().any(|known| *known == option) {
+        return option.to_owned();
+    }
+    let mut matching = known.by_ref().filter(|known| known.starts_with(option));
+    match (matching.next(), matching.next()) {
+        (Some(one), None) => (*one).to_owned(),
+        _ => option.to_owned(),
+    }
+}
+
+/// Options of curl that begin others, and are not taken over.
+const NOT_TAKEN: &[&str] = &["--crlf", "--head"];
+/// Flags that make the request.
+const USED_FLAGS: &[&str] = &["-G", "-g", "--get", "--globoff"];
+/// Options whose body only curl can make.
+pub(super) const MAKES_BODY: &[&str] = &["-F", "-T", "--form", "--form-string", "--upload-file"];
 /// Options without a value that change nothing of what a study sends.
 pub(super) const IGNORED_FLAGS: &[&str] = &[
     "-#",
     "-0",
+    "-1",
+    "-2",
+    "-3",
     "-4",
     "-6",
+    "-J",
     "-L",
     "-N",
+    "-O",
     "-S",
     "-f",
     "-i",
+    "-j",
     "-k",
+    "-n",
+    "-q",
     "-s",
     "-v",
+    "--alpn",
+    "--anyauth",
+    "--basic",
+    "--buffer",
     "--compressed",
+    "--create-dirs",
+    "--digest",
+    "--disable",
     "--fail",
+    "--fail-early",
     "--fail-with-body",
     "--http1.0",
     "--http1.1",
@@ -33,44 +76,116 @@ pub(super) const IGNORED_FLAGS: &[&str] = &[
     "--insecure",
     "--ipv4",
     "--ipv6",
+    "--junk-session-cookies",
+    "--keepalive",
     "--location",
+    "--location-trusted",
+    "--netrc",
+    "--netrc-optional",
     "--no-buffer",
     "--no-progress-meter",
+    "--npn",
+    "--ntlm",
+    "--parallel",
     "--path-as-is",
     "--progress-bar",
+    "--progress-meter",
+    "--raw",
+    "--remote-header-name",
+    "--remote-name",
+    "--remote-time",
+    "--retry-all-errors",
+    "--retry-connrefused",
+    "--sessionid",
     "--show-error",
     "--silent",
+    "--ssl",
+    "--ssl-allow-beast",
+    "--ssl-no-revoke",
+    "--ssl-reqd",
+    "--ssl-revoke-best-effort",
+    "--styled-output",
+    "--tcp-fastopen",
+    "--tcp-nodelay",
+    "--tlsv1",
+    "--tlsv1.0",
+    "--tlsv1.1",
+    "--tlsv1.2",
+    "--tlsv1.3",
+    "--tr-encoding",
+    "--trace-ids",
+    "--trace-time",
     "--verbose",
 ];
 /// Options with a value that change nothing of what a study sends.
 const IGNORED_WITH_VALUE: &[&str] = &[
+    "-D",
     "-E",
+    "-Y",
     "-c",
+    "-e",
     "-m",
     "-o",
     "-w",
     "-x",
+    "-y",
     "--cacert",
+    "--capath",
     "--cert",
+    "--cert-type",
+    "--ciphers",
     "--connect-timeout",
     "--connect-to",
     "--cookie-jar",
+    "--crlfile",
+    "--curves",
+    "--dns-servers",
+    "--doh-url",
+    "--dump-header",
+    "--happy-eyeballs-timeout-ms",
     "--interface",
+    "--keepalive-time",
     "--key",
+    "--key-type",
     "--limit-rate",
+    "--local-port",
+    "--max-redirs",
     "--max-time",
+    "--netrc-file",
+    "--noproxy",
     "--output",
+    "--output-dir",
+    "--pinnedpubkey",
     "--proxy",
+    "--referer",
     "--resolve",
     "--retry",
     "--retry-delay",
+    "--retry-max-time",
+    "--socks4",
+    "--socks4a",
+    "--socks5",
+    "--socks5-hostname",
+    "--speed-limit",
+    "--speed-time",
+    "--stderr",
+    "--tls-max",
+    "--tls13-ciphers",
+    "--trace",
+    "--trace-ascii",
     "--write-out",
-    "-e",
-    "--referer",
 ];
 /// Credentials.
-pub(super) const LEFT_OUT_WITH_VALUE: &[&str] =
-    &["-b", "-u", "--cookie", "--oauth2-bearer", "--user"];
+pub(super) const LEFT_OUT_WITH_VALUE: &[&str] = &[
+    "-U",
+    "-b",
+    "-u",
+    "--cookie",
+    "--oauth2-bearer",
+    "--pass",
+    "--proxy-user",
+    "--user",
+];
 /// Options with a value that make the request.
 const USED_WITH_VALUE: &[&str] = &[
     "-A",
@@ -81,9 +196,11 @@ const USED_WITH_VALUE: &[&str] = &[
     "--data-ascii",
     "--data-binary",
     "--data-raw",
+    "--data-urlencode",
     "--header",
     "--json",
     "--request",
     "--url",
+    "--url-query",
     "--user-agent",
 ];

@@ -103,19 +103,22 @@ fn what_cannot_be_taken_over_is_named() {
         ),
         (
             "curl -F a=b http://a",
-            "curl's option -F cannot be taken over",
+            "states the body that -F makes by its size",
         ),
-        (
-            "curl -sF a=b http://a",
-            "curl's option -F cannot be taken over",
-        ),
-        (
-            "curl --upload-file x http://a",
-            "curl's option --upload-file cannot",
-        ),
+        ("curl -sF a=b http://a", "states the body that -F makes"),
+        ("curl --upload-file x http://a", "that --upload-file makes"),
+        ("curl --form-s a=b http://a", "that --form-string makes"),
+        ("curl http://a <<EOF\nx\nEOF", "here-document"),
+        ("curl \"http://a\" ^\n  -H \"a: b\"", "Windows' cmd"),
+        ("Invoke-WebRequest -Uri \"http://a\"", "PowerShell"),
+        ("fetch(\"http://a\")", "JavaScript"),
         ("curl http://a -H", "curl's option -H needs a value"),
         ("curl -d @none http://a", "-d @none: there is no such file"),
         ("curl -I http://a", "curl's option -I cannot be taken over"),
+        (
+            "curl --head http://a",
+            "curl's option --head cannot be taken over",
+        ),
         ("curl -X BREW http://a", "its method is none of GET"),
         ("curl ftp://a", "not one of http or https"),
         ("curl 'http://a b'", "its URL has no valid host"),
@@ -146,6 +149,65 @@ fn credentials_are_left_out() {
     let lines = notes.lines().join("\n");
     for left_out in ["-u", "-b", "authorization"] {
         assert!(lines.contains(left_out), "{lines}");
+    }
+}
+
+#[test]
+fn what_surrounds_a_pasted_command_is_dropped() {
+    for command in [
+        "$ curl -s http://a.example/x | jq .",
+        "TOKEN=1 curl http://a.example/x > out.json 2>&1",
+        "curl http://a.example/x 2>/dev/null; echo done",
+        "# curl http://a.example/x &> 'my file'|jq .",
+        "curl http://a.example/x >f&& echo",
+        "curl -s \\\r\n  http://a.example/x",
+        "curl -s \\  \n  http://a.example/x && echo",
+        "curl --sil --max-redirs 3 --tlsv1.2 --no-keepalive -O http://a.example/x",
+    ] {
+        let seen = parse(command).unwrap_or_else(|e| panic!("{command}: {e}"));
+        assert_eq!(seen.path, "/x", "{command}");
+    }
+    let quoted = parse("curl 'http://a.example/x?a=1|2' -d 'a;b>c' -d $'it\\'s|'").unwrap();
+    assert_eq!(quoted.request.bytes, "a;b>c&it's|".len() as u64);
+}
+
+#[test]
+fn bodies_and_urls_are_encoded_as_curl_does() {
+    for (command, path, bytes) in [
+        (
+            "curl http://a/q --data-urlencode 'msg=hello there'",
+            "/q",
+            "msg=hello%20there".len(),
+        ),
+        (
+            "curl http://a/q --data-urlencode 'a b' --data-urlencode '=c&'",
+            "/q",
+            "a%20b&c%26".len(),
+        ),
+        (
+            "curl -G http://a/q --data-urlencode msg@body.json",
+            "/q?msg=%7B%22a%22%3A%0A1%7D",
+            0,
+        ),
+        (
+            "curl http://a/q --url-query a=b --url-query +c%20d",
+            "/q?a=b&c%20d",
+            0,
+        ),
+        (r"curl 'http://a/get?q=\[GET\]'", "/get?q=%5BGET%5D", 0),
+        ("curl 'http://a/get?ids[]=1'", "/get?ids%5B%5D=1", 0),
+        ("curl http://a/a/../b", "/b", 0),
+        (r"curl http://a/q --data-raw $'caf\303\251'", "/q", 5),
+        (r"curl http://a/q --data-raw $'\U0001F600\x41\0x'", "/q", 5),
+        (
+            r"curl http://a/q --data-raw $'cost $5; it\'s' | jq",
+            "/q",
+            13,
+        ),
+    ] {
+        let seen = parse(command).unwrap_or_else(|e| panic!("{command}: {e}"));
+        let got = (seen.kept_path.as_deref(), seen.request.bytes);
+        assert_eq!(got, (Some(path), bytes as u64), "{command}");
     }
 }
 

@@ -7,8 +7,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+
+use super::when;
 
 /// Far above what any entry takes.
 const MAX_MS: f64 = 3.6e6;
@@ -30,16 +30,24 @@ pub(super) struct Log<'a> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Entry<'a> {
     #[serde(default, deserialize_with = "text")]
-    started_date_time: String,
+    pub(super) started_date_time: String,
     /// In milliseconds.
     #[serde(default, deserialize_with = "number")]
-    time: f64,
+    time: Option<f64>,
+    #[serde(default, deserialize_with = "numbers")]
+    timings: Vec<f64>,
     #[serde(borrow)]
     pub(super) request: Request<'a>,
     #[serde(borrow)]
     pub(super) response: Option<Response<'a>>,
     /// Some programs write a number.
     pub(super) connection: Option<Value>,
+    /// `memory` or `disk`, by Chrome.
+    #[serde(rename = "_fromCache")]
+    from_cache: Option<Value>,
+    /// By Safari, e.g. `Network Load` or `Memory Cache`.
+    #[serde(rename = "_fetchType", default, deserialize_with = "text")]
+    fetch_type: String,
 }
 
 #[derive(Deserialize)]
@@ -50,7 +58,7 @@ pub(super) struct Request<'a> {
     #[serde(default, deserialize_with = "fields")]
     pub(super) headers: Vec<Field>,
     #[serde(default, deserialize_with = "number")]
-    pub(super) body_size: f64,
+    pub(super) body_size: Option<f64>,
     #[serde(borrow)]
     pub(super) post_data: Option<PostData<'a>>,
 }
@@ -69,18 +77,40 @@ pub(super) struct PostData<'a> {
     pub(super) mime_type: Option<String>,
     #[serde(borrow)]
     pub(super) text: Option<Cow<'a, str>>,
+    /// `base64`, by Reqable and HTTP Toolkit.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) encoding: String,
+    /// A form's fields, instead of `text`.
+    #[serde(default, deserialize_with = "params")]
+    pub(super) params: Vec<Param>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Param {
+    #[serde(default, deserialize_with = "text")]
+    pub(super) name: String,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) value: String,
+    #[serde(default, deserialize_with = "text")]
+    pub(super) file_name: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response<'a> {
     #[serde(default, deserialize_with = "number")]
-    pub(super) status: f64,
+    pub(super) status: Option<f64>,
     #[serde(default, deserialize_with = "fields")]
     pub(super) headers: Vec<Field>,
-    /// On the wire; -1 if that is not known.
+    /// On the wire.
     #[serde(default, deserialize_with = "number")]
-    pub(super) body_size: f64,
+    pub(super) body_size: Option<f64>,
+    #[serde(default, deserialize_with = "number")]
+    pub(super) headers_size: Option<f64>,
+    /// Head and body on the wire, by Chrome and Safari.
+    #[serde(rename = "_transferSize", default, deserialize_with = "number")]
+    pub(super) transfer_size: Option<f64>,
     #[serde(borrow)]
     pub(super) content: Option<Content<'a>>,
 }
@@ -90,24 +120,47 @@ pub(super) struct Response<'a> {
 pub(super) struct Content<'a> {
     /// Decoded.
     #[serde(default, deserialize_with = "number")]
-    pub(super) size: f64,
+    pub(super) size: Option<f64>,
     pub(super) mime_type: Option<String>,
     #[serde(borrow)]
     pub(super) text: Option<Cow<'a, str>>,
-    /// `base64`, or none if `text` is the text itself.
-    pub(super) encoding: Option<String>,
+    /// `base64`; anything else, if `text` is the text itself.
+    #[serde(default, deserialize_with = "text")]
+    pub(super) encoding: String,
 }
 
 impl Entry<'_> {
     /// Since 1970; none if the time is not there or cannot be read.
     pub(super) fn start_ns(&self) -> Option<i128> {
-        let time = OffsetDateTime::parse(&self.started_date_time, &Rfc3339);
-        time.ok().map(OffsetDateTime::unix_timestamp_nanos)
+        when::ns_since_1970(&self.started_date_time)
     }
 
+    /// The sum of the phases where the whole is not given.
     pub(super) fn took_ns(&self) -> u64 {
-        (self.time.clamp(0.0, MAX_MS) * 1e6) as u64
+        let ms = self.time.unwrap_or_else(|| self.timings.iter().sum());
+        (ms.min(MAX_MS) * 1e6) as u64
     }
+
+    /// Whether no server was asked.
+    pub(super) fn is_from_cache(&self) -> bool {
+        let Some(response) = &self.response else {
+            return false;
+        };
+        let decoded = response.content.as_ref().and_then(|content| content.size);
+        // Firefox knows nothing of what it took from its cache.
+        let by_firefox = self.time == Some(0.0)
+            && self.connection.is_none()
+            && response.headers.is_empty()
+            && (response.body_size, decoded) == (None, None);
+        self.from_cache.as_ref().is_some_and(is_set)
+            || self.fetch_type.ends_with("Cache")
+            || response.transfer_size == Some(0.0) && decoded.is_some_and(|bytes| bytes > 0.0)
+            || by_firefox
+    }
+}
+
+fn is_set(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false))
 }
 
 /// Returns why an entry cannot be read, without a place in it that nobody sees.
@@ -117,14 +170,26 @@ pub(super) fn reason(error: &serde_json::Error) -> String {
     text[..end].to_owned()
 }
 
-/// 0 where there is no number.
-fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let number = match Value::deserialize(deserializer)? {
+/// None where there is no number, or -1, which stands for none.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Ok(number_of(&Value::deserialize(deserializer)?))
+}
+
+fn number_of(value: &Value) -> Option<f64> {
+    let number = match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok().filter(|n: &f64| n.is_finite()),
+        Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    Ok(number.unwrap_or(0.0))
+    number.filter(|n| n.is_finite() && *n >= 0.0)
+}
+
+/// The numbers among the phases of a request; `ssl` is a part of `connect`.
+fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let phases = value.as_object().into_iter().flatten();
+    let phases = phases.filter(|(name, _)| *name != "ssl" && !name.starts_with('_'));
+    Ok(phases.filter_map(|(_, value)| number_of(value)).collect())
 }
 
 /// Numbers are text, too; anything else is none.
@@ -134,6 +199,15 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
         value @ (Value::Number(_) | Value::Bool(_)) => value.to_string(),
         _ => String::new(),
     })
+}
+
+/// Those of a list that can be read.
+fn params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Param>, D::Error> {
+    let list = Value::deserialize(deserializer)?;
+    let list = list.as_array().into_iter().flatten();
+    Ok(list
+        .filter_map(|param| serde_json::from_value(param.clone()).ok())
+        .collect())
 }
 
 /// No fields where there is no list.

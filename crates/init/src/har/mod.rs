@@ -1,18 +1,27 @@
 //! HAR 1.2, as browsers and proxies save it.
 
+mod encoding;
 mod format;
+mod size;
+mod when;
+
+use std::borrow::Cow;
 
 use http::Method;
 
 use crate::held::{self, EVENT_STREAM};
 use crate::notes::Notes;
-use crate::seen::{Body, Head, Seen};
-use format::{Entry, Field, Har, Request, Response};
+use crate::seen::{ASSUMED_BYTES, Body, FORM, Head, Seen};
+use crate::url::Url;
+use format::{Entry, Field, Har, Param, Request, Response};
+use size::OnWire;
 
 /// A study expands to at most 4096 steps; of a longer recording the first requests are enough.
 const MAX_REQUESTS: usize = 1000;
 /// Broken entries that are named; one program breaks all of its entries in one way.
 const MAX_BROKEN: usize = 3;
+/// What a part of a multipart form has around its value: boundary, fields and line breaks.
+const PART_BYTES: usize = 150;
 
 /// Why a HAR cannot become a study.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +29,9 @@ pub enum HarError {
     /// It is no HAR.
     #[error("{kind}: {0}; a browser saves one with \"save all as HAR\" in its network panel", kind = kind(.0))]
     Syntax(#[from] serde_json::Error),
+    /// It is something else around a HAR.
+    #[error("{0}")]
+    Encoding(&'static str),
     /// It has no entries.
     #[error("it has no requests: record some before you save it")]
     Empty,
@@ -42,6 +54,9 @@ pub(crate) fn read(
     notes: &mut Notes,
 ) -> Result<Vec<Seen>, HarError> {
     let har = har.strip_prefix(b"\xef\xbb\xbf").unwrap_or(har);
+    encoding::check(har).map_err(HarError::Encoding)?;
+    let har = encoding::without_half_pairs(har);
+    let har = har.as_ref();
     let raw = serde_json::from_slice::<Har<'_>>(har)?.log.entries;
     if raw.is_empty() {
         return Err(HarError::Empty);
@@ -89,9 +104,16 @@ fn in_order<'a, 'b>(entries: &'b [Entry<'a>], notes: &mut Notes) -> Vec<(&'b Ent
     let mut starts = Vec::with_capacity(entries.len());
     for entry in entries {
         let start_ns = entry.start_ns().unwrap_or_else(|| {
-            notes.remark(
-                "a request without a time is taken to follow the one before it in the file",
-            );
+            let what = match entry.started_date_time.as_str() {
+                "" => "a request without a time".to_owned(),
+                other => format!(
+                    "a request whose time cannot be read ({:.40})",
+                    other.escape_debug()
+                ),
+            };
+            notes.remark(format!(
+                "{what} is taken to follow the one before it in the file"
+            ));
             end_ns
         });
         end_ns = start_ns + i128::from(entry.took_ns());
@@ -107,7 +129,10 @@ impl Entry<'_> {
         let absent = "it has no response: it was blocked, cancelled or cached";
         let request = &self.request;
         let response = self.response.as_ref().ok_or(absent)?;
-        let status = response.status as i64;
+        let status = response.status.unwrap_or(0.0) as i64;
+        if self.is_from_cache() {
+            return Err("its response came from a cache".to_owned());
+        }
         match status {
             101 => return Err("it opened a WebSocket".to_owned()),
             304 => return Err("its response came from a cache (status 304)".to_owned()),
@@ -117,12 +142,13 @@ impl Entry<'_> {
             }
             _ => {}
         }
+        let text = request.text();
         let head = Head {
             method: &request.method,
             url: &request.url,
             headers: fields(&request.headers),
             content_type: request.media_type(),
-            body: request.text(),
+            body: text.as_deref(),
         };
         let head = head.plain(keep_values, notes)?;
         if !(200..=299).contains(&status) {
@@ -130,14 +156,14 @@ impl Entry<'_> {
             notes.counted("recorded response", had);
         }
         let may_have_body = !matches!(head.method, Method::GET | Method::DELETE);
-        let request_body = request.body(keep_values, notes);
+        let request_body = request.body(text.as_deref(), keep_values, notes);
         if !may_have_body && request_body.bytes > 0 {
             notes.left_out(format!("the body of a {}", head.method));
         }
         Ok(Seen {
             start_ns,
             end_ns: start_ns.saturating_add(self.took_ns()),
-            connection: self.connection.as_ref().map(ToString::to_string),
+            connection: self.connection(),
             request: if may_have_body {
                 request_body
             } else {
@@ -149,6 +175,18 @@ impl Entry<'_> {
     }
 }
 
+impl Entry<'_> {
+    /// Which connection it used. Firefox and Firebug write the server's port instead, the same for every host.
+    fn connection(&self) -> Option<String> {
+        let text = self.connection.as_ref()?.to_string();
+        let number = text.trim_matches('"').parse::<u64>();
+        let port = Url::parse(&self.request.url).ok();
+        let port = port.and_then(|url| url.origin.rsplit_once(':')?.1.parse::<u64>().ok());
+        let is_port = number.is_ok_and(|n| Some(n) == port);
+        (!is_port).then_some(text)
+    }
+}
+
 impl Request<'_> {
     fn media_type(&self) -> Option<&str> {
         let data = self.post_data.as_ref();
@@ -157,16 +195,76 @@ impl Request<'_> {
         of_data.or(named(&self.headers, "content-type"))
     }
 
-    /// The body, if it was recorded.
-    fn text(&self) -> Option<&str> {
-        let text = self.post_data.as_ref()?.text.as_deref()?;
-        Some(text).filter(|text| !text.is_empty())
+    /// The body, if it was recorded and is text.
+    fn text(&self) -> Option<Cow<'_, str>> {
+        let data = self.post_data.as_ref()?;
+        let text = data.text.as_deref().unwrap_or_default();
+        if encoding::is_base64(&data.encoding) {
+            return encoding::decoded(text)
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .map(Cow::Owned);
+        }
+        if !text.is_empty() {
+            return Some(Cow::Borrowed(text));
+        }
+        let params = self.params().filter(|_| !self.is_multipart())?;
+        Some(Cow::Owned(form(params)))
     }
 
-    fn body(&self, keep_values: bool, notes: &mut Notes) -> Body {
-        match self.text() {
-            Some(text) => Body::of_request(text, self.media_type(), keep_values, notes),
-            None => Body::of_bytes(bytes(self.body_size), self.media_type()),
+    fn params(&self) -> Option<&[Param]> {
+        let params = self.post_data.as_ref()?.params.as_slice();
+        (!params.is_empty()).then_some(params)
+    }
+
+    fn may_have_body(&self) -> bool {
+        let method = self.method.to_ascii_uppercase();
+        !matches!(method.as_str(), "GET" | "DELETE")
+    }
+
+    fn is_multipart(&self) -> bool {
+        let media_type = self.media_type().unwrap_or_default();
+        media_type.to_ascii_lowercase().starts_with("multipart/")
+    }
+
+    fn body(&self, text: Option<&str>, keep_values: bool, notes: &mut Notes) -> Body {
+        let media_type = match self.params() {
+            Some(_) => self.media_type().or(Some(FORM)),
+            None => self.media_type(),
+        };
+        if let Some(text) = text {
+            return Body::of_request(text, media_type, keep_values, notes);
+        }
+        let data = self.post_data.as_ref();
+        let encoded = data
+            .and_then(|data| data.text.as_deref())
+            .unwrap_or_default();
+        let stated = named(&self.headers, "content-length").and_then(|n| n.trim().parse().ok());
+        let recorded = encoding::decoded(encoded).map(|bytes| bytes.len() as u64);
+        let known = recorded
+            .filter(|n| *n > 0)
+            .or(stated)
+            .or(self.body_size.map(bytes).filter(|n| *n > 0));
+        match (known, self.params()) {
+            (Some(bytes), _) => Body::of_bytes(bytes, media_type),
+            (None, Some(params)) => {
+                notes.counted(
+                    "request",
+                    "had a multipart body, whose length is computed from its parts",
+                );
+                let part =
+                    |p: &Param| PART_BYTES + p.name.len() + p.value.len() + p.file_name.len();
+                let bytes: usize = params.iter().map(part).sum();
+                Body::of_bytes(bytes as u64, media_type)
+            }
+            // Who writes no size writes none of an empty body either.
+            (None, None) if data.is_some() && self.body_size.is_none() && self.may_have_body() => {
+                notes.counted(
+                    "request",
+                    format!("had a body of unknown length; {ASSUMED_BYTES} bytes are assumed: change `request_bytes`"),
+                );
+                Body::assumed(media_type)
+            }
+            (None, None) => Body::default(),
         }
     }
 }
@@ -186,15 +284,11 @@ impl Response<'_> {
 
     /// Text counts as it was decoded, anything else as it was on the wire.
     fn body(&self, keep_values: bool, notes: &mut Notes) -> Body {
-        let Some(content) = &self.content else {
-            return Body::of_bytes(bytes(self.body_size), None);
-        };
         let media_type = self.media_type();
-        let compressed = named(&self.headers, "content-encoding").filter(|e| *e != "identity");
-        if let (Some(text), None) = (&content.text, &content.encoding) {
-            let body = Body::of_text(text, media_type, keep_values, notes);
+        if let Some(text) = self.text() {
+            let body = Body::of_text(&text, media_type, keep_values, notes);
             if body.json.is_some() {
-                if let Some(encoding) = compressed {
+                if let Some(encoding) = self.compressed() {
                     let came = format!(
                         "came compressed ({encoding}); an arm's `codec` compresses it, e.g. \"json+gzip-6\""
                     );
@@ -203,12 +297,48 @@ impl Response<'_> {
                 return body;
             }
         }
-        let on_wire = bytes(self.body_size);
-        match compressed {
-            Some(_) if on_wire > 0 => Body::of_bytes(on_wire, media_type),
-            _ => Body::of_bytes(bytes(content.size).max(on_wire), media_type),
+        match self.on_wire() {
+            OnWire::Bytes(bytes) => Body::of_bytes(bytes, media_type),
+            OnWire::Decoded(bytes) => {
+                notes.counted(
+                    "compressed response",
+                    "of which only the longer, decoded length is known; change `response_bytes`",
+                );
+                Body::of_bytes(bytes, media_type)
+            }
+            OnWire::Unknown => {
+                notes.counted("response", format!("of unknown length; {ASSUMED_BYTES} bytes are assumed: change `response_bytes`"));
+                Body::assumed(media_type)
+            }
         }
     }
+
+    /// The body, if it was recorded and is text.
+    fn text(&self) -> Option<Cow<'_, str>> {
+        let content = self.content.as_ref()?;
+        let text = content.text.as_deref().filter(|text| !text.is_empty())?;
+        if encoding::is_base64(&content.encoding) {
+            return String::from_utf8(encoding::decoded(text)?)
+                .ok()
+                .map(Cow::Owned);
+        }
+        Some(Cow::Borrowed(text))
+    }
+}
+
+/// The fields of a form as browsers send them (WHATWG URL, section 5.2).
+fn form(params: &[Param]) -> String {
+    let encoded = |text: &str| -> String {
+        let byte = |b: u8| match b {
+            b' ' => "+".to_owned(),
+            b if b.is_ascii_alphanumeric() || b"*-._".contains(&b) => char::from(b).to_string(),
+            b => format!("%{b:02X}"),
+        };
+        text.bytes().map(byte).collect()
+    };
+    let pair = |p: &Param| format!("{}={}", encoded(&p.name), encoded(&p.value));
+    let pairs: Vec<String> = params.iter().map(pair).collect();
+    pairs.join("&")
 }
 
 fn fields(fields: &[Field]) -> Vec<(&str, &str)> {
@@ -225,7 +355,7 @@ fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a str> {
         .map(|f| f.value.as_str())
 }
 
-/// A size; some programs write -1, or a fraction.
+/// A size; some programs write a fraction.
 fn bytes(size: f64) -> u64 {
-    size.max(0.0) as u64
+    size as u64
 }

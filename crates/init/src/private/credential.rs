@@ -1,19 +1,27 @@
-//! Credentials, known by their names.
+//! Credentials, known by their names, or by what their values look like.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::notes::Notes;
 use crate::url::decoded;
 
-/// What has one of these in its name is a credential.
+/// What has one of these in a word of its name is a credential.
 const CREDENTIALS: &[&str] = &[
+    "assertion",
     "auth",
+    "bearer",
     "cookie",
     "credential",
     "csrf",
+    "hmac",
     "jwt",
+    "kennwort",
     "key",
     "passcode",
     "passphrase",
     "passw",
+    "saml",
     "secret",
     "sessid",
     "session",
@@ -22,14 +30,131 @@ const CREDENTIALS: &[&str] = &[
     "xsrf",
 ];
 /// What has one of these as a word of its name is a credential, too; they are parts of many other words.
-const CREDENTIAL_WORDS: &[&str] = &["code", "otp", "pass", "pin", "pwd", "sess", "sid", "sig"];
+const CREDENTIAL_WORDS: &[&str] = &[
+    "contrasena",
+    "cred",
+    "creds",
+    "cvc",
+    "cvv",
+    "haslo",
+    "heslo",
+    "iban",
+    "mfa",
+    "otp",
+    "pan",
+    "pass",
+    "pin",
+    "pswd",
+    "pw",
+    "pwd",
+    "senha",
+    "sess",
+    "sid",
+    "sig",
+    "ssn",
+    "tkn",
+    "totp",
+    "verifier",
+    "wachtwoord",
+];
+/// Several words that are one.
+const CREDENTIAL_PHRASES: &[&str] = &["cardnumber", "ccnumber", "creditcard", "motdepasse"];
+/// Words that have a credential in them and are none.
+const HARMLESS_WORDS: &[&str] = &[
+    "author",
+    "authors",
+    "authored",
+    "hotkey",
+    "hotkeys",
+    "keyboard",
+    "keyframe",
+    "keyframes",
+    "keynote",
+    "keypad",
+    "keyword",
+    "keywords",
+    "monkey",
+    "turkey",
+];
+/// A code is a credential, but for those of these.
+const HARMLESS_CODES: &[&str] = &[
+    "area", "color", "colour", "country", "currency", "error", "exit", "http", "iso", "lang",
+    "language", "locale", "postal", "product", "qr", "region", "response", "state", "status",
+    "zip",
+];
+/// How tokens of well-known services begin.
+const TOKEN_BEGINNINGS: &[&str] = &[
+    "-----BEGIN ",
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "SG.",
+    "dop_v1_",
+    "gho_",
+    "ghp_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "npm_",
+    "pypi-",
+    "rk_live_",
+    "shpat_",
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "whsec_",
+    "xoxa-",
+    "xoxb-",
+    "xoxp-",
+    "ya29.",
+];
+/// A shorter text that begins like a token is a word.
+const TOKEN_CHARS: usize = 16;
 
 /// Whether a name is that of a credential.
 pub(super) fn is_credential(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let mut words = words(name).into_iter();
-    CREDENTIALS.iter().any(|part| lower.contains(part))
-        || words.any(|word| CREDENTIAL_WORDS.contains(&word.as_str()))
+    let words = words(name);
+    let is_secret = |word: &String| {
+        let word = word.as_str();
+        !HARMLESS_WORDS.contains(&word)
+            && (CREDENTIAL_WORDS.contains(&word)
+                || CREDENTIALS.iter().any(|part| word.contains(part)))
+    };
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    let is_code = has("code") && !HARMLESS_CODES.iter().any(|word| has(word));
+    let joined = words.concat();
+    is_code
+        || words.iter().any(is_secret)
+        || CREDENTIAL_PHRASES
+            .iter()
+            .any(|phrase| joined.contains(phrase))
+}
+
+/// Whether a value is plainly a credential, whatever its name: a JWT (RFC 7519), what an `authorization` field has
+/// (RFC 7617, RFC 6750), or a token of a well-known service.
+pub(super) fn is_secret(value: &str) -> bool {
+    let value = value.trim();
+    let is_scheme = value.split_once(' ').is_some_and(|(scheme, rest)| {
+        let rest = rest.trim();
+        match scheme.to_ascii_lowercase().as_str() {
+            "bearer" => !rest.is_empty() && !rest.contains(' '),
+            "basic" => STANDARD.decode(rest).is_ok_and(|pair| pair.contains(&b':')),
+            "digest" => rest.contains('='),
+            "negotiate" => rest.len() >= TOKEN_CHARS && !rest.contains(' '),
+            _ => false,
+        }
+    });
+    let parts: Vec<&str> = value.split('.').collect();
+    let is_base64 = |part: &&str| {
+        part.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_=".contains(&b))
+    };
+    let is_jwt =
+        value.starts_with("eyJ") && (3..=5).contains(&parts.len()) && parts.iter().all(is_base64);
+    let begins = |beginning: &&str| value.starts_with(*beginning);
+    let is_token = value.len() >= TOKEN_CHARS && TOKEN_BEGINNINGS.iter().any(begins);
+    is_scheme || is_jwt || is_token
 }
 
 /// Pairs like `name=value`, with x for the values that are credentials by their names.
@@ -40,7 +165,11 @@ pub(super) fn without_credentials(
     notes: &mut Notes,
 ) -> String {
     let plain = |pair: &str| match pair.split_once('=') {
-        Some((name, value)) if !value.is_empty() && is_credential(&decoded(name)) => {
+        Some((name, value))
+            if !value.is_empty()
+                && (is_credential(&decoded(name))
+                    || is_secret(&decoded(&value.replace('+', " ")))) =>
+        {
             notes.left_out(format!("the value of `{}` in {of}", shown(&decoded(name))));
             format!("{name}={}", "x".repeat(value.len()))
         }
@@ -68,6 +197,7 @@ fn words(name: &str) -> Vec<String> {
         }
         after_lower = c.is_lowercase();
     }
+    words.retain(|word| !word.is_empty());
     words
 }
 
@@ -91,13 +221,73 @@ mod tests {
             "sig",
             "auth.code",
             "pass",
+            "code",
+            "deviceCode",
+            "2fa_code",
+            "one_time_code",
+            "SAMLResponse",
+            "client_assertion",
+            "cvv2",
+            "card_number",
+            "cardNumber",
+            "totp",
+            "tkn",
+            "senha",
+            "code_verifier",
+            "authorization",
+            "apikey",
         ] {
             assert!(is_credential(name), "{name}");
         }
         for name in [
-            "zipcode", "mapping", "user", "compass", "side", "signal", "decode", "possess", "page",
+            "zipcode",
+            "mapping",
+            "user",
+            "compass",
+            "side",
+            "signal",
+            "decode",
+            "possess",
+            "page",
+            "author",
+            "keyword",
+            "country_code",
+            "statusCode",
+            "keyboardLayout",
+            "monkey",
+            "panel",
+            "company",
         ] {
             assert!(!is_credential(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_known_by_their_values_too() {
+        for secret in [
+            "eyJhbGciOiJ9.eyJzIjoxfQ.dozjgNryP4J3jVmNHl0w5N",
+            "Bearer abc",
+            "Digest username=\"x\", realm=\"y\"",
+            "basic am86aHVudGVyMg==",
+            "ghp_0123456789abcdef0123",
+            "sk_live_0123456789abcdef",
+            "AKIA0123456789ABCDEF",
+            "-----BEGIN PRIVATE KEY-----",
+        ] {
+            assert!(is_secret(secret), "{secret}");
+        }
+        for harmless in [
+            "basic plan",
+            "Basic membership",
+            "Digest newsletter",
+            "Bearer of bad news today",
+            "eyJ",
+            "sk-ip",
+            "a.b.c",
+            "",
+            "Basic english course",
+        ] {
+            assert!(!is_secret(harmless), "{harmless}");
         }
     }
 

@@ -5,8 +5,8 @@ mod segment;
 
 use crate::json;
 use crate::notes::Notes;
-use crate::url::Url;
-use credential::{is_credential, shown, without_credentials};
+use crate::url::{Url, decoded};
+use credential::{is_credential, is_secret, shown, without_credentials};
 use segment::{plain_segment, stand_in};
 
 /// Fields that a client or the lab sets by itself, and those of one connection or one part of a body.
@@ -88,15 +88,17 @@ pub(crate) fn path(url: &Url, notes: &mut Notes) -> String {
     path
 }
 
-/// Returns path and query as they were, but for values of the query that are credentials by their names.
+/// Returns path and query as they were, but for credentials.
 pub(crate) fn kept_path(url: &Url, notes: &mut Notes) -> Result<String, &'static str> {
     let escaped = |b: u8| format!("%{b:02X}");
-    // Clients resolve these parts before they send a request.
-    let no_dots = |part: &str| match part {
-        "." | ".." => "x".to_owned(),
-        part => without_credentials(part, ';', "the path of a URL", notes),
+    let without = |part: &str| {
+        if is_secret(&decoded(part)) {
+            notes.left_out("a credential in the path of a URL");
+            return "x".repeat(part.len());
+        }
+        without_credentials(part, ';', "the path of a URL", notes)
     };
-    let segments: Vec<String> = url.path.split('/').map(no_dots).collect();
+    let segments: Vec<String> = url.path.split('/').map(without).collect();
     let mut path = origin_form(&segments.join("/"), escaped);
     if ROUTES.iter().any(|route| path.starts_with(route)) {
         notes.remark(format!(
@@ -179,7 +181,7 @@ pub(crate) fn headers(
         let bytes = name.len() + value.len();
         if !is_name || bytes > left_bytes {
             notes.left_out("a header field that is too long, or whose name is not valid");
-        } else if is_credential(&name) {
+        } else if is_credential(&name) || is_secret(value) {
             notes.left_out(format!("the header field {name}"));
         } else if kept.iter().any(|(known, _)| *known == name) {
             notes.left_out(format!("a second header field {name}"));
@@ -220,13 +222,23 @@ pub(crate) fn json(text: &str, keep_values: bool, notes: &mut Notes) -> Option<S
         return None;
     }
     if keep_values {
-        return Some(json::without_secrets(text, |key| {
+        let mut by_value = 0;
+        let by_name = |key: &str| {
             let is_secret = is_credential(key);
             if is_secret {
                 notes.left_out(format!("the value of `{}` in a JSON body", shown(key)));
             }
             is_secret
-        }));
+        };
+        let plain = json::without_secrets(text, by_name, |value| {
+            let is_secret = is_secret(value);
+            by_value += u32::from(is_secret);
+            is_secret
+        });
+        for _ in 0..by_value {
+            notes.left_out("a value in a JSON body that is a credential by its form");
+        }
+        return Some(plain);
     }
     notes.replaced("the values in a JSON body, by others of the same length");
     Some(json::without_values(text))
@@ -257,9 +269,13 @@ mod tests {
             ),
             (
                 "https://a.example//a/../b'?next=https://b",
-                "/a/x/b%27?next=https:%2F%2Fb",
+                "/b%27?next=https:%2F%2Fb",
             ),
             ("https://a.example/health", "/health"),
+            (
+                "https://a.example/v/eyJhbGciOiJ9.eyJz.dozj/x?a=Bearer+0123456789&author=jo&country_code=TH",
+                "/v/xxxxxxxxxxxxxxxxxxxxxx/x?a=xxxxxxxxxxxxxxxxx&author=jo&country_code=TH",
+            ),
             ("https://a.example/l%C3%A4den/\u{e4}", "/l%C3%A4den/%C3%A4"),
         ] {
             let url = Url::parse(url).unwrap();
@@ -316,7 +332,7 @@ mod tests {
             ),
             ("https://a.example/a?flag&17&=v", "/a?flag&xx&=x"),
             ("https://a.example//a///b/", "/a/b/"),
-            ("https://a.example/a'b/../c%zz", "/axb/x/cxzz"),
+            ("https://a.example/a'b/../c%zz", "/cxzz"),
             ("https://a.example/echo", "/app/echo"),
         ] {
             assert_eq!(plain_path(url), plain, "{url}");

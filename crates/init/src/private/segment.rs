@@ -56,10 +56,36 @@ fn is_token(segment: &str, is_file: bool) -> bool {
     let count = |of: fn(&char) -> bool| segment.chars().filter(of).count();
     let upper = count(char::is_ascii_uppercase);
     let lower = count(char::is_ascii_lowercase);
-    let has_digits = count(char::is_ascii_digit) > 0 && upper + lower > 0;
+    let has_digits =
+        count(char::is_ascii_digit) > 0 && upper + lower > 0 && !is_versioned_name(segment);
     let mixes_cases = 4 * upper.min(lower) > upper + lower;
     segment.starts_with("eyJ")
         || (!is_file && segment.len() >= TOKEN_CHARS && (has_digits || mixes_cases))
+}
+
+/// Whether the digits are those of a name in camel case like `getHomepageFeedV2`: one or two, each at the end of a word
+/// that can be spoken.
+fn is_versioned_name(segment: &str) -> bool {
+    const MAX_CONSONANTS: usize = 4;
+    let digits = segment.bytes().filter(u8::is_ascii_digit).count();
+    let mut chars = segment.chars().peekable();
+    let mut consonants = 0;
+    let mut ends_words = true;
+    let mut longest = 0;
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        if c.is_ascii_digit() {
+            let goes_on = |c: char| c.is_ascii_lowercase();
+            ends_words &= !next.is_some_and(goes_on);
+        }
+        consonants = match c.to_ascii_lowercase() {
+            'a' | 'e' | 'i' | 'o' | 'u' | 'y' => 0,
+            _ if !c.is_ascii_lowercase() => 0,
+            _ => consonants + 1,
+        };
+        longest = longest.max(consonants);
+    }
+    digits <= 2 && ends_words && longest <= MAX_CONSONANTS
 }
 
 /// Whether a name ends like `app.js`, `font.woff2` or `film.mp4`.
@@ -69,4 +95,30 @@ fn has_extension(name: &str) -> bool {
     extension.len() <= 5
         && extension.starts_with(|c: char| c.is_ascii_lowercase())
         && extension.chars().all(valid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_a_version_are_no_tokens() {
+        for name in [
+            "getHomepageFeedV2",
+            "getCheckoutCartV3",
+            "listOrdersByCustomer2",
+            "products2-by-category",
+        ] {
+            assert_eq!(stand_in(name, false), None, "{name}");
+        }
+        for token in [
+            "Zm9vYmFyYmF6cXV4MTIz",
+            "k3jh5k2j3h4k5j2h3k4j5",
+            "wxkzqvbnmtrplkjh7",
+            "a1b2c3d4e5f6a7b8",
+            "abcdefghijklmno12345",
+        ] {
+            assert!(stand_in(token, false).is_some(), "{token}");
+        }
+    }
 }

@@ -4,8 +4,8 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A longer name is none that a person gave.
-const MAX_NAME_CHARS: usize = 64;
+use super::name;
+
 /// What an operation begins with, if it has a name.
 const KINDS: [&str; 3] = ["query", "mutation", "subscription"];
 
@@ -19,7 +19,7 @@ struct Request {
 
 /// Returns the name of the operation that a request asks for; none if it is no request of GraphQL, or its
 /// operation has no name.
-pub(crate) fn operation(
+pub(super) fn operation(
     method: &Method,
     path: &str,
     query: Option<&str>,
@@ -51,26 +51,6 @@ fn of_document(text: &str) -> Option<String> {
     let rest = rest.strip_prefix(|c: char| c.is_whitespace())?.trim_start();
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name(&rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())])
-}
-
-/// A name as GraphQL has them (section 2.1.9), with dashes between its words.
-fn name(text: &str) -> Option<String> {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if !begins || text.len() > MAX_NAME_CHARS || !text.chars().all(is_part) {
-        return None;
-    }
-    let mut words = String::new();
-    let mut after_lower = false;
-    for c in text.chars() {
-        if after_lower && c.is_ascii_uppercase() {
-            words.push('-');
-        }
-        after_lower = c.is_ascii_lowercase() || c.is_ascii_digit();
-        words.push(c);
-    }
-    let name = crate::slug(&words);
-    (!name.is_empty()).then_some(name)
 }
 
 #[cfg(test)]
