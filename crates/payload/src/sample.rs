@@ -144,6 +144,11 @@ mod tests {
                 "a.json, line 2 column 1: there is more after the value; a sample is one value",
             ),
             (
+                b"\"\\ud83d\"",
+                "a.json, line 1 column 8: an escape like \\ud83d is half a character, because the text was cut; write \
+                 \\ufffd instead",
+            ),
+            (
                 b"\xff\xfe{\0}\0",
                 "a.json, line 1 column 1: this is UTF-16; save it as UTF-8",
             ),
