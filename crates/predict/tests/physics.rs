@@ -215,3 +215,38 @@ fn predictions_are_within_15_percent_of_measurements() {
         }
     }
 }
+
+/// A body of 480 kB must not be said to be faster than one of 460 kB because its last window happens to be full.
+#[test]
+fn about_so_many_bytes_take_no_less_than_fewer() {
+    let slow = network(
+        "rate_kbps = 1600\ndelay_ms = 75\nqueue_ms = 100",
+        "rate_kbps = 750\ndelay_ms = 75\nqueue_ms = 100",
+    );
+    let fast = network(
+        "rate_kbps = 10_200\ndelay_ms = 25\nqueue_ms = 100",
+        "delay_ms = 25",
+    );
+    for (network, arm) in [&slow, &fast]
+        .into_iter()
+        .flat_map(|n| ALL.map(|arm| (n, arm)))
+    {
+        let mut longest_ns = 0;
+        for body in (100_000..600_000).step_by(20_000) {
+            let about = predict::predict_about(network, body, arm.0, arm.1).unwrap();
+            assert!(
+                about.total_ns as f64 > 0.97 * longest_ns as f64,
+                "{arm:?} {body}: {} after {longest_ns}",
+                about.total_ns
+            );
+            longest_ns = about.total_ns.max(longest_ns);
+        }
+    }
+    let exact = predict(&fast, 1_000, ALL[0]);
+    let about = predict::predict_about(&fast, 1_000, ALL[0].0, ALL[0].1).unwrap();
+    assert_eq!(about.total_ns / MS, exact.total_ns / MS);
+    assert_eq!(
+        predict::predict_about(&fast, u64::MAX, ALL[0].0, ALL[0].1),
+        Err(PredictError::TooBig)
+    );
+}

@@ -141,7 +141,7 @@ fn networks(named: &[String]) -> anyhow::Result<Vec<Network>> {
 
 fn predictions(networks: &[Network], bytes: u64) -> Vec<Predicted> {
     let cold_and_warm = |network: &Network, protocol: Protocol| {
-        let total = |connection| predict::predict(network, bytes, protocol, connection).ok();
+        let total = |connection| predict::predict_about(network, bytes, protocol, connection).ok();
         let (cold, warm) = (total(Connection::Cold), total(Connection::Warm));
         Predicted {
             network: network.name.clone(),
