@@ -11,6 +11,7 @@ pub fn curl(data: &[u8]) {
         name: "app",
         folder: Some("app"),
         keep_values: data.len().is_multiple_of(2),
+        origin: None,
         arms: Arms::BuiltIn,
     };
     let body = |_: &str| Ok(br#"{"a": [1, "b"]}"#.to_vec());

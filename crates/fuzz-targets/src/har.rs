@@ -6,6 +6,7 @@ pub fn har(data: &[u8]) {
         name: "app",
         folder: Some("app"),
         keep_values: data.len().is_multiple_of(2),
+        origin: None,
         arms: Arms::Apps,
     };
     if let Ok(written) = init::from_har(data, &options) {

@@ -53,8 +53,13 @@ pub(crate) struct Grouped<'a> {
 }
 
 /// Groups requests, whose paths the lab's server answers or, if `as_they_were`, one that has paths of its own.
-pub(crate) fn group<'a>(seen: &'a [Seen], as_they_were: bool, notes: &mut Notes) -> Grouped<'a> {
-    let names = origins_by_requests(seen);
+pub(crate) fn group<'a>(
+    seen: &'a [Seen],
+    as_they_were: bool,
+    own: Option<&str>,
+    notes: &mut Notes,
+) -> Grouped<'a> {
+    let names = origins_by_requests(seen, own);
     let plaintext = seen.iter().filter(|request| request.is_plaintext);
     for origin in plaintext.map(|r| &r.origin).collect::<BTreeSet<_>>() {
         notes.remark(format!(
@@ -206,13 +211,36 @@ fn told_apart(
     free.next().unwrap_or_default()
 }
 
-/// The origins: that of the first request, then the others of its site, then those with most requests.
-fn origins_by_requests(seen: &[Seen]) -> Vec<&str> {
+/// Fails with the hosts that there are, those with most requests first, if this is none of them.
+pub(crate) fn check_host(named: &str, seen: &[Seen]) -> Result<(), String> {
+    if seen.iter().any(|request| host(&request.origin) == named) {
+        return Ok(());
+    }
+    let mut hosts: Vec<&str> = Vec::new();
+    for origin in origins_by_requests(seen, None) {
+        let host = host(origin);
+        if !hosts.contains(&host) && hosts.len() < MAX_GROUPS {
+            hosts.push(host);
+        }
+    }
+    let hosts = hosts.join(", ");
+    Err(format!(
+        "no request went to {named}; there are requests to {hosts}"
+    ))
+}
+
+/// The origins: that of the app, or else of the first request, then the others of its site, then those with most
+/// requests.
+fn origins_by_requests<'a>(seen: &'a [Seen], own: Option<&str>) -> Vec<&'a str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for request in seen {
         *counts.entry(&request.origin).or_default() += 1;
     }
-    let first = seen.first().map(|request| request.origin.as_str());
+    let of_app = |request: &&Seen| own.is_none_or(|own| host(&request.origin) == own);
+    let first = seen
+        .iter()
+        .find(of_app)
+        .map(|request| request.origin.as_str());
     let mut names: Vec<&str> = counts.keys().copied().collect();
     let own = first.map(|first| site(host(first)));
     names.sort_by_key(|name| {

@@ -54,6 +54,8 @@ pub struct Options<'a> {
     /// Keep the values in URLs, header fields, JSON and forms. What has the name of a credential is left out
     /// all the same, and so is the text of other bodies.
     pub keep_values: bool,
+    /// The host whose requests are the app's own, for a HAR; none for that of its first request.
+    pub origin: Option<&'a str>,
     /// What the study compares.
     pub arms: Arms,
 }
@@ -97,6 +99,9 @@ pub fn template(name: &str, arms: Arms) -> String {
 pub fn from_har(har: &[u8], options: &Options<'_>) -> Result<Written, HarError> {
     let mut notes = Notes::default();
     let seen = har::read(har, options.keep_values, &mut notes)?;
+    if let Some(host) = options.origin {
+        group::check_host(host, &seen).map_err(HarError::NoSuchHost)?;
+    }
     text::study("a HAR", &seen, options, notes).map_err(HarError::NoRequest)
 }
 

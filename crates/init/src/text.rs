@@ -64,7 +64,7 @@ fn written(
         groups,
         origins,
         group_of,
-    } = group::group(seen, server.is_some(), &mut notes);
+    } = group::group(seen, server.is_some(), options.origin, &mut notes);
     if groups.is_empty() {
         return Err(notes.lines());
     }

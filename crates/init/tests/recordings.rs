@@ -9,6 +9,7 @@ const OPTIONS: Options<'_> = Options {
     name: "app",
     folder: Some("app"),
     keep_values: false,
+    origin: None,
     arms: Arms::BuiltIn,
 };
 

@@ -14,6 +14,7 @@ const OPTIONS: Options<'_> = Options {
     name: "shop",
     folder: Some("shop"),
     keep_values: false,
+    origin: None,
     arms: Arms::Apps,
 };
 

@@ -48,6 +48,10 @@ pub(crate) struct Args {
     /// study that runs against it
     #[arg(long, value_name = "URL", value_parser = clap::value_parser!(ServerUrl))]
     server: Option<ServerUrl>,
+    /// The host that is your app's, e.g. `api.app.example`, if that of the first request is not: it comes first, and
+    /// its site's before others
+    #[arg(long, value_name = "HOST", requires = "har", conflicts_with = "server")]
+    origin: Option<String>,
     /// The study to write, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "study.toml")]
     out: PathBuf,
@@ -79,6 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         name: &name,
         folder: (!to_stdout).then_some(&name),
         keep_values: args.keep_values,
+        origin: args.origin.as_deref(),
         arms,
     };
     let written = write(args, &options)?;

@@ -35,6 +35,9 @@ pub enum HarError {
     /// It has no entries.
     #[error("it has no requests: record some before you save it")]
     Empty,
+    /// No request went to the host that was named.
+    #[error("{0}")]
+    NoSuchHost(String),
     /// No request can be sent, for these reasons.
     #[error("none of its requests can be sent: {}", .0.join("; "))]
     NoRequest(Vec<String>),
