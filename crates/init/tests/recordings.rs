@@ -592,3 +592,26 @@ fn the_port_of_a_server_is_no_connection() {
         written.study
     );
 }
+
+#[test]
+fn impossible_sizes_are_left_out() {
+    let huge = |at_ms, size: Value| {
+        let mut entry = entry(at_ms, "GET", "https://a.example/huge", "");
+        entry["response"] = json!({"status": 200, "headers": [], "bodySize": size, "content": {}});
+        entry
+    };
+    let mut stated = huge(50, json!(-1));
+    stated["response"]["headers"] =
+        json!([{"name": "content-length", "value": u64::MAX.to_string()}]);
+    let all = [
+        huge(0, json!(1e300)),
+        stated,
+        entry(90, "GET", "https://a.example/a", "{}"),
+    ];
+    let written = study(&all);
+    assert_eq!(values(&written, "call"), ["a"]);
+    assert_noted(
+        &written,
+        "left out: a request with bodies of 1099511627776 bytes",
+    );
+}

@@ -20,6 +20,8 @@ use size::OnWire;
 const MAX_REQUESTS: usize = 1000;
 /// Broken entries that are named; one program breaks all of its entries in one way.
 const MAX_BROKEN: usize = 3;
+/// No body is longer; many of these have a sum.
+const MAX_BYTES: u64 = 1 << 40;
 /// What a part of a multipart form has around its value: boundary, fields and line breaks.
 const PART_BYTES: usize = 150;
 
@@ -241,7 +243,7 @@ impl Request<'_> {
         let encoded = data
             .and_then(|data| data.text.as_deref())
             .unwrap_or_default();
-        let stated = named(&self.headers, "content-length").and_then(|n| n.trim().parse().ok());
+        let stated = stated(&self.headers);
         let recorded = encoding::decoded(encoded).map(|bytes| bytes.len() as u64);
         let known = recorded
             .filter(|n| *n > 0)
@@ -360,5 +362,12 @@ fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a str> {
 
 /// A size; some programs write a fraction.
 fn bytes(size: f64) -> u64 {
-    size as u64
+    (size as u64).min(MAX_BYTES)
+}
+
+/// The length of a body as its `content-length` has it.
+fn stated(headers: &[Field]) -> Option<u64> {
+    let length = named(headers, "content-length")?.trim();
+    let length: u64 = length.parse().ok()?;
+    Some(length.min(MAX_BYTES))
 }

@@ -11,7 +11,7 @@
 //! | all that are known are 0 | all | no body |
 
 use super::format::Response;
-use super::{bytes, named};
+use super::{bytes, named, stated};
 
 /// A length on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Response<'_> {
         let transferred = self
             .transfer_size
             .map(|size| bytes(size).saturating_sub(head));
-        let stated = named(&self.headers, "content-length").and_then(|n| n.trim().parse().ok());
+        let stated = stated(&self.headers);
         let positive = |n: Option<u64>| n.filter(|n| *n > 0);
         let is_compressed = self.compressed().is_some();
         if let Some(204 | 205 | 304) = self.status.map(|status| status as i64) {
