@@ -1,0 +1,158 @@
+//! Which requests are one group, and which hosts are kept.
+
+use init::from_har_to;
+use serde_json::{Value, json};
+
+use super::{OPTIONS, assert_noted, entry, har, post, study, values};
+
+#[test]
+fn other_scripts_are_sent_as_clients_do() {
+    let written = study(&[
+        entry(0, "GET", "https://bücher.example/läden/a b?q=ü", "{}"),
+        entry(50, "GET", "https://bücher.example/สวัสดี", "{}"),
+        entry(90, "GET", "https://bücher.example/商品", "{}"),
+    ]);
+    assert_eq!(
+        values(&written, "path"),
+        [
+            "/l%C3%A4den/a%20b?q=xxxxxx",
+            "/%E0%B8%AA%E0%B8%A7%E0%B8%B1%E0%B8%AA%E0%B8%94%E0%B8%B5",
+            "/%E5%95%86%E5%93%81",
+        ]
+    );
+    assert_eq!(values(&written, "call"), ["a-b", "other", "get-other"]);
+}
+
+#[test]
+fn operations_of_graphql_are_groups_of_their_own() {
+    let of = |at_ms, operation: &str, response: &str| {
+        let body = json!({"operationName": operation, "query": "query X { x }"}).to_string();
+        post(
+            at_ms,
+            "https://a.example/graphql",
+            "application/json",
+            &body,
+            response,
+        )
+    };
+    let written = study(&[
+        of(0, "GetCart", "{\"cart\": 1}"),
+        of(50, "GetUser", "{\"user\": {}}"),
+        of(90, "GetCart", "{\"cart\": 2}"),
+    ]);
+    assert_eq!(
+        values(&written, "call"),
+        ["get-cart", "get-user", "get-cart"]
+    );
+    let (cart, user) = ("/graphql", "/graphql?operation=get-user");
+    assert_eq!(values(&written, "path"), [cart, user, cart]);
+}
+
+/// Each group is compared by itself, so a thousand of them would take hours and decide nothing.
+#[test]
+fn the_most_frequent_of_many_kinds_are_kept() {
+    let word = |n: u64| {
+        let letter = |n: u64| char::from(b'a' + (n % 26) as u8);
+        format!("https://a.example/word{}{}", letter(n / 26), letter(n))
+    };
+    let mut entries: Vec<Value> = (0..100)
+        .map(|n| entry(20 * n, "GET", &word(n), "{}"))
+        .collect();
+    entries.push(entry(5000, "GET", &word(99), "{}"));
+    let written = study(&entries);
+    assert_noted(
+        &written,
+        "left out: 80 requests of the 80 rarest of 100 kinds",
+    );
+    let calls = values(&written, "call");
+    assert_eq!(calls.len(), 21);
+    assert!(calls.contains(&"worddv".to_owned()), "{calls:?}");
+}
+
+#[test]
+fn operations_and_programs_are_groups_of_their_own() {
+    let rpc = |at_ms, method: &str| {
+        let body = json!({"jsonrpc": "2.0", "method": method, "id": at_ms}).to_string();
+        post(
+            at_ms,
+            "https://a.example/rpc",
+            "application/json",
+            &body,
+            "{}",
+        )
+    };
+    let program = |at_ms, path: &str, bytes: u64| {
+        let mut entry = entry(at_ms, "POST", &format!("https://a.example/{path}"), "");
+        entry["response"]["content"] = json!({"size": bytes, "mimeType": "text/html"});
+        entry
+    };
+    let written = study(&[
+        rpc(0, "getFeed"),
+        rpc(50, "getCart"),
+        program(100, "checkout.do", 50_000),
+        program(150, "login.do", 1_000),
+        program(200, "api/getHomepageFeedV2", 1_000_000),
+        program(250, "api/getCheckoutCartV3", 1_000),
+        program(300, "w/api.php?action=query", 1_000),
+        program(350, "w/api.php?action=parse", 1_000_000),
+    ]);
+    assert_eq!(
+        values(&written, "call").len(),
+        8,
+        "{:?}",
+        values(&written, "call")
+    );
+    let wide = study(&[program(0, "a?id=1", 100), program(50, "a?id=2", 50_000)]);
+    assert_noted(&wide, "note: the responses of a have 100 to 50000 bytes");
+    // A server of the user's own has the path that it has.
+    let own = from_har_to(
+        "https://a.example:443",
+        &har(&[rpc(0, "getFeed"), rpc(50, "getCart")]),
+        &OPTIONS,
+    );
+    assert_eq!(values(&own.unwrap(), "path"), ["/rpc", "/rpc"]);
+}
+
+#[test]
+fn the_site_of_the_first_request_comes_before_trackers() {
+    let mut entries = vec![entry(0, "GET", "https://shop.example/", "{}")];
+    for (n, tracker) in ["a", "b", "c", "d", "e"].iter().enumerate() {
+        for m in 0..5 {
+            let at = 20 + 20 * (5 * n as u64 + m);
+            entries.push(entry(
+                at,
+                "GET",
+                &format!("https://{tracker}.track{tracker}.example/x"),
+                "{}",
+            ));
+        }
+    }
+    entries.push(entry(900, "GET", "https://www.shop.example/feed", "{}"));
+    let written = study(&entries);
+    assert!(
+        values(&written, "call").contains(&"feed".to_owned()),
+        "{}",
+        written.study
+    );
+}
+
+#[test]
+fn the_port_of_a_server_is_no_connection() {
+    let mut one = entry(0, "GET", "https://a.example/a", "{}");
+    one["connection"] = json!("443");
+    let mut other = entry(50, "GET", "https://b.example/b", "{}");
+    other["connection"] = json!(443);
+    let written = study(&[one.clone(), other.clone()]);
+    assert!(
+        written.study.contains("b-example = \"own-server\""),
+        "{}",
+        written.study
+    );
+    (one["connection"], other["connection"]) = (json!("17"), json!("17"));
+    let written = study(&[one, other]);
+    assert!(
+        written.study.contains("b-example = \"same-server\""),
+        "{}",
+        written.study
+    );
+}
