@@ -15,7 +15,7 @@ const MAX_GROUPS: usize = 20;
 /// The bodies of a study's own requests have at most 32 MiB in all.
 const MAX_BYTES: u64 = 30 << 20;
 
-/// A group whose responses differ more than this is said to, if any is as long.
+/// A note names a group whose responses differ by this factor, if one of them is as long as this.
 const WIDE_RATIO: u64 = 10;
 const WIDE_BYTES: u64 = 10_000;
 
@@ -254,7 +254,7 @@ fn origins_by_requests<'a>(seen: &'a [Seen], own: Option<&str>) -> Vec<&'a str> 
     names
 }
 
-/// About the registrable domain of a host: its last two labels, or three below what registries of countries sell
+/// Returns about the registrable domain of a host: its last two labels, or three below what registries of countries sell
 /// names under, e.g. `co.uk`.
 fn site(host: &str) -> &str {
     const SOLD_UNDER: [&str; 10] = [

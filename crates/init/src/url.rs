@@ -82,6 +82,15 @@ fn ascii(text: &str) -> String {
     text.bytes().map(encoded).collect()
 }
 
+/// Percent-encodes all bytes but letters, digits and those that are `kept`.
+pub(crate) fn percent_encoded(text: &[u8], kept: &[u8]) -> String {
+    let encoded = |b: &u8| match b {
+        b if b.is_ascii_alphanumeric() || kept.contains(b) => char::from(*b).to_string(),
+        b => format!("%{b:02X}"),
+    };
+    text.iter().map(encoded).collect()
+}
+
 /// Returns a text with its percent-encoded bytes decoded, as far as they are UTF-8.
 pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());

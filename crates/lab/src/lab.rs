@@ -245,7 +245,7 @@ impl Lab {
         Ok(Plan::new(study, text, networks))
     }
 
-    /// The text of a run's study; where that is not kept, from its file.
+    /// Returns the text of a run's study; reads it from its file if the record does not have it.
     fn study_text(&self, run: &Run) -> Result<String, LabError> {
         let settings = &run.settings;
         let Some(digest) = &settings.study_sha256 else {

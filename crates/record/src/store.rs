@@ -341,21 +341,19 @@ fn is_record(path: &Path) -> bool {
 }
 
 fn write_synced(file: &Path, text: &[u8]) -> io::Result<()> {
-    let mut out = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(file)?;
-    out.write_all(text)?;
-    out.sync_all()
+    write_with(&mut OpenOptions::new(), file, text)
 }
 
 /// Writes a file that only its owner may read: what an app sends may be anybody's secret.
 fn write_private(file: &Path, text: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_with(&mut options, file, text)
+}
+
+fn write_with(options: &mut OpenOptions, file: &Path, text: &[u8]) -> io::Result<()> {
+    let options = options.write(true).create(true).truncate(true);
     let mut out = options.open(file)?;
     out.write_all(text)?;
     out.sync_all()

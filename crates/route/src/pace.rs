@@ -2,8 +2,8 @@
 //!
 //! Networks that police UDP let handshakes through and small responses, too; only a long body shows
 //! them. So a small part of a body that comes slowly is asked for over the other transport as well,
-//! and if it comes twice as fast, so is the rest. Where both share one bottleneck, which is the usual
-//! case, they come about equally fast, and the body has cost 1.6 to 5 % more bytes.
+//! and if it comes twice as fast, so is the rest. Where both share one bottleneck they come about
+//! equally fast, and the body has cost at most 5 % more bytes.
 //!
 //! Only time spent waiting for the body counts: an app that reads slowly makes no network slow.
 

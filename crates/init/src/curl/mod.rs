@@ -7,6 +7,7 @@ use http::Method;
 
 use crate::notes::Notes;
 use crate::seen::{ASSUMED_BYTES, Body, FORM, Head, Seen};
+use crate::url::percent_encoded;
 use options::{IGNORED_FLAGS, LEFT_OUT_WITH_VALUE, MAKES_BODY, takes_value, whole};
 
 /// Why a command cannot become a study.
@@ -318,7 +319,7 @@ fn is_assignment(word: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
 }
 
-/// The data of `--data-urlencode`: `content`, `=content`, `name=content`, `@file` or `name@file`.
+/// Returns the data of `--data-urlencode`: `content`, `=content`, `name=content`, `@file` or `name@file`.
 fn url_encoded(
     value: &str,
     content: impl Fn(&str) -> Result<Vec<u8>, CurlError>,
@@ -330,18 +331,14 @@ fn url_encoded(
         Some(at) => (&value[..at], content(&value[at..])?),
         None => ("", value.as_bytes().to_vec()),
     };
-    let encoded = |b: u8| match b {
-        b if b.is_ascii_alphanumeric() || b"-._~".contains(&b) => char::from(b).to_string(),
-        b => format!("%{b:02X}"),
-    };
-    let encoded: String = bytes.into_iter().map(encoded).collect();
+    let encoded = percent_encoded(&bytes, b"-._~");
     Ok(match name {
         "" => encoded.into_bytes(),
         name => format!("{name}={encoded}").into_bytes(),
     })
 }
 
-/// A URL as curl sends it: braces and brackets behind a backslash are part of it, and so are empty brackets and those
+/// Returns a URL as curl sends it: braces and brackets behind a backslash are part of it, and so are empty brackets and those
 /// of an IPv6 address. Fails with the first pattern that curl would make several requests of.
 fn without_glob(url: &str) -> Result<String, String> {
     let after_host = url.find("://").map_or(0, |at| at + 3);

@@ -6,7 +6,7 @@ pub(super) fn takes_value(option: &str) -> bool {
     lists.iter().any(|list| list.contains(&option))
 }
 
-/// The option that an abbreviation stands for, as curl takes it; itself if it stands for none or several.
+/// Returns the option that an abbreviation stands for; the abbreviation if it stands for none or several.
 pub(super) fn whole(option: &str) -> String {
     let lists = [
         IGNORED_FLAGS,

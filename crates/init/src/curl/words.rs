@@ -149,7 +149,7 @@ fn dollar_quoted(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option
     }
 }
 
-/// A number of at most so many digits; none without any.
+/// Reads a number of at most so many digits; none if there is no digit.
 fn number(
     chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
     radix: u32,
@@ -166,7 +166,7 @@ fn number(
     number
 }
 
-/// Half of a surrogate pair is replaced.
+/// Returns the character with this code; half of a surrogate pair is replaced.
 fn character(code: u32) -> char {
     char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
 }

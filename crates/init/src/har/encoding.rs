@@ -21,14 +21,14 @@ pub(super) fn is_base64(encoding: &str) -> bool {
     encoding.eq_ignore_ascii_case("base64")
 }
 
-/// Base64 as programs write it: some break its lines. None if it is none.
+/// Decodes base64, whose lines some programs break. None if it is no base64.
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     STANDARD.decode(text).ok()
 }
 
-/// Replaces escapes of half a surrogate pair, which a text has that was cut: JSON allows them (RFC 8259 section
-/// 8.2), and no string of Rust has them.
+/// Replaces escapes of half a surrogate pair, which are in texts that were cut. JSON allows them (RFC 8259 section
+/// 8.2); strings in Rust cannot have them.
 pub(super) fn without_half_pairs(json: &[u8]) -> Cow<'_, [u8]> {
     let mut out: Option<Vec<u8>> = None;
     let mut at = 0;
@@ -50,7 +50,7 @@ pub(super) fn without_half_pairs(json: &[u8]) -> Cow<'_, [u8]> {
     out.map_or(Cow::Borrowed(json), Cow::Owned)
 }
 
-/// The UTF-16 unit of an escape that begins here.
+/// Returns the UTF-16 unit of an escape that begins here.
 fn unit(json: &[u8], at: usize) -> Option<u16> {
     let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

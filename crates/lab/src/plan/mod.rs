@@ -131,7 +131,7 @@ impl Plan {
     }
 }
 
-/// What is said of requests, without the values of their queries.
+/// Removes the values of queries from a description of requests.
 fn without_values(about: &str) -> String {
     let of_word = |word: &str| {
         let Some((path, query)) = word.split_once('?') else {
