@@ -306,3 +306,20 @@ fn a_server_that_forgot_its_connections_gets_another_one() {
     assert_eq!(end, End::Done(Quic));
     assert!(time < 3 * S, "{time:?}");
 }
+
+#[test]
+fn a_request_whose_connections_the_app_keeps_closing_is_sent_twice_more() {
+    for policy in [Policy::H2, Policy::H3] {
+        let mut world = world();
+        let call = world.ask(pinned(policy));
+        for sends in 1..=3 {
+            while world.calls[&call].sends.len() < sends {
+                assert!(world.step(world.now + S), "it is never sent");
+            }
+            world.handle(Event::Disconnect);
+        }
+        world.rest(10 * S);
+        assert_eq!(world.end_of(call), Some(End::Failed(Fault::Reset)));
+        assert_eq!(world.calls[&call].sends.len(), 1 + 2);
+    }
+}

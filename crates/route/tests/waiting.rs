@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{End, Server, Way, World, ask};
+use common::{End, Server, Way, World, ask, origin};
 use route::{Ask, ConnId, Event, Fault, Moment, Policy, Protocol, Transport};
 
 fn world(quic: Way, tcp: Way) -> World {
@@ -322,4 +322,21 @@ fn a_request_that_is_on_no_connection_is_not_placed_twice() {
     });
     assert_eq!(world.wait(call).1, End::Done(Transport::Tcp));
     assert_eq!(world.ways(call), [Transport::Tcp]);
+}
+
+#[test]
+fn the_round_trip_of_the_last_answer_is_kept() {
+    for (hinted, slower_ms) in [(false, 90), (true, 300)] {
+        let mut world = world(Way::Free, Way::Free);
+        if hinted {
+            world.hint();
+        }
+        world.ask_and_wait(ask());
+        world.rtt = Duration::from_millis(slower_ms);
+        world.ask_and_wait(ask());
+        world.rest(Duration::from_secs(10));
+        let known = world.router.explain(&origin());
+        let round_trip = format!("round trip: {slower_ms}.0 ms");
+        assert!(known.contains(&round_trip), "{known}");
+    }
 }

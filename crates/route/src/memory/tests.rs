@@ -63,6 +63,36 @@ fn what_was_learnt_is_recalled_with_its_verdict() {
 }
 
 #[test]
+fn each_standing_and_rtt_is_recalled() {
+    let mut before = Router::new(Config::default());
+    before.handle(Event::Time, Moment::from_ns(1));
+    let (now, network) = (before.now, NetworkId([1; 16]));
+    let mut broken = Trial::Untried;
+    broken.fail(1, now);
+    let rows = [
+        (Digest([1; 16]), Trial::Untried, None),
+        (
+            Digest([2; 16]),
+            Trial::Works,
+            Some(Duration::from_micros(1)),
+        ),
+        (Digest([3; 16]), broken, Some(Duration::from_millis(40))),
+    ];
+    for (origin, trial, rtt) in rows {
+        let row = before.book.row(network, origin, now);
+        (row.trial, row.rtt) = (trial, rtt);
+    }
+    let (after, how) = recalled(&before.memory(WallSeconds(WALL)), WALL);
+    assert_eq!(how, Recalled::Whole);
+    for (origin, trial, rtt) in rows {
+        let row = &after.book.rows[&(network, origin)];
+        let same = std::mem::discriminant(&row.trial) == std::mem::discriminant(&trial);
+        assert!(same, "{trial:?} became {:?}", row.trial);
+        assert_eq!(row.rtt, rtt);
+    }
+}
+
+#[test]
 fn what_is_not_used_for_thirty_days_is_forgotten_however_often_it_is_recalled() {
     let mut file = taught().memory(WallSeconds(WALL));
     let (day, mut wall) = (86_400, WALL);
