@@ -163,6 +163,7 @@ impl Router {
             over: conn.over,
             sent: now,
             head: None,
+            cut_off: false,
         });
         conn.calls.insert(id);
         conn.sent = conn.sent.saturating_add(1);

@@ -140,6 +140,8 @@ pub(crate) struct Copy {
     pub(crate) over: Transport,
     pub(crate) sent: Moment,
     pub(crate) head: Option<Moment>,
+    /// Whether its connection, which had answered others, was closed without an error.
+    pub(crate) cut_off: bool,
 }
 
 /// An origin for which something is under way.

@@ -26,8 +26,8 @@ pub(crate) struct Quota {
 }
 
 impl Router {
-    /// A peer closed a connection without an error. If it cut off several requests, connections to its origin are
-    /// given no more requests than it had answered.
+    /// A peer closed a connection without an error. If it had answered others, the requests that it cut off say nothing
+    /// against HTTP/3. If these are several, connections to its origin are given no more requests than it had answered.
     pub(crate) fn on_finished(&mut self, id: ConnId) {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {
@@ -38,6 +38,12 @@ impl Router {
         }
         conn.state = ConnState::Draining;
         let requests = conn.answers;
+        for call in &conn.calls {
+            let copies = self.calls.get_mut(call).map(|call| &mut call.copies);
+            for copy in copies.into_iter().flatten().filter(|copy| copy.conn == id) {
+                copy.cut_off = requests > 0;
+            }
+        }
         if conn.over != Transport::Quic || conn.calls.len() < MIN_CUT_OFF || requests < MIN_ANSWERS
         {
             return;

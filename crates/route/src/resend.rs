@@ -19,7 +19,12 @@ impl Router {
         let Some(index) = call.copies.iter().position(|copy| copy.conn == conn_id) else {
             return;
         };
-        let Copy { over, network, .. } = call.copies.remove(index);
+        let Copy {
+            over,
+            network,
+            cut_off,
+            ..
+        } = call.copies.remove(index);
         if replay == Replay::Safe
             && let Some(conn) = self.conns.get_mut(&conn_id)
         {
@@ -38,7 +43,10 @@ impl Router {
         // That a connection takes no more requests says nothing against HTTP/3; that another one does not, either, does.
         let blames_quic = over == Transport::Quic
             && !matches!(fault, Fault::HeadTooLarge | Fault::Http11Required)
-            && (replay != Replay::Safe || refusals > 1);
+            && (replay != Replay::Safe && !cut_off || refusals > 1);
+        // A request that is cut off again may be the reason.
+        let leaves_quic =
+            blames_quic || cut_off && call.retries > 0 || fault == Fault::HeadTooLarge;
         if again {
             if !safe {
                 call.retries += 1;
@@ -46,9 +54,7 @@ impl Router {
             call.ask.policy = match (fault, call.ask.policy) {
                 (Fault::Http11Required, Policy::Adaptive | Policy::Race | Policy::H2) => Policy::H1,
                 // The same way would likely fail the same way.
-                (_, Policy::Adaptive | Policy::Race)
-                    if blames_quic || fault == Fault::HeadTooLarge =>
-                {
+                (_, Policy::Adaptive | Policy::Race) if leaves_quic => {
                     call.left_quic = blames_quic.then_some(network);
                     Policy::H2
                 }

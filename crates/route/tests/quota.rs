@@ -6,8 +6,8 @@ mod common;
 use std::time::Duration;
 
 use Transport::Quic;
-use common::{End, Server, Way, World, ask};
-use route::{Ask, Event, Fault, MAX_SHARED_CONNS, Policy, Transport};
+use common::{End, Server, Way, World, ask, origin};
+use route::{Ask, CallId, ConnId, Event, MAX_SHARED_CONNS, Policy, Transport};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -83,10 +83,7 @@ fn an_idle_connection_that_is_closed_says_nothing_of_a_limit() {
         world.ask_and_wait(pinned(Policy::H3));
     }
     let conn = *world.conns.keys().next().expect("it is open");
-    world.conns.remove(&conn);
-    world.handle(Event::Finished(conn));
-    let fault = Fault::Reset;
-    world.handle(Event::Closed { conn, fault });
+    world.finish(conn);
     let before = world.opened[&Quic];
     for _ in 0..30 {
         world.ask_and_wait(pinned(Policy::H3));
@@ -175,4 +172,58 @@ fn a_limit_of_requests_is_forgotten() {
     assert!(world.conns.len() <= 1, "spent ones are closed");
     world.rest(60 * S);
     assert!(opened(&mut world) <= 1);
+}
+
+/// The connection over HTTP/3 that a request was last sent on, as soon as it was sent so often.
+fn sent_by_quic(world: &mut World, call: CallId, sends: usize) -> ConnId {
+    while world.calls[&call].sends.len() < sends {
+        assert!(world.step(world.now + S), "it is never sent");
+    }
+    assert_eq!(world.ways(call)[sends - 1], Quic);
+    world.calls[&call].sends[sends - 1].1
+}
+
+#[test]
+fn connections_that_end_in_good_order_say_nothing_against_http_3() {
+    let mut world = world();
+    world.ask_and_wait(ask());
+    let cut_off = [world.ask(ask()), world.ask(ask())];
+    let conn = cut_off.map(|call| sent_by_quic(&mut world, call, 1))[0];
+    world.finish(conn);
+    for call in cut_off {
+        assert_eq!(world.wait(call).1, End::Done(Quic));
+        assert_eq!(world.calls[&call].sends.len(), 2);
+    }
+    let known = world.router.explain(&origin());
+    assert!(known.contains("HTTP/3 here: works"), "{known}");
+}
+
+#[test]
+fn a_request_that_is_cut_off_twice_goes_over_tcp() {
+    let mut world = world();
+    world.ask_and_wait(ask());
+    world.quic.mute = true;
+    let call = world.ask(ask());
+    for sends in 1..=2 {
+        let conn = sent_by_quic(&mut world, call, sends);
+        world.quic.mute = false;
+        world.ask_and_wait(pinned(Policy::H3));
+        world.quic.mute = true;
+        world.finish(conn);
+    }
+    assert_eq!(world.wait(call).1, End::Done(Transport::Tcp));
+    let known = world.router.explain(&origin());
+    assert!(known.contains("HTTP/3 here: works"), "{known}");
+}
+
+#[test]
+fn connections_that_end_before_they_answer_say_that_http_3_is_broken() {
+    let mut world = world();
+    world.quic.mute = true;
+    let call = world.ask(ask());
+    let conn = sent_by_quic(&mut world, call, 1);
+    world.finish(conn);
+    assert_eq!(world.wait(call).1, End::Done(Transport::Tcp));
+    let known = world.router.explain(&origin());
+    assert!(known.contains("HTTP/3 here: broken"), "{known}");
 }

@@ -437,13 +437,18 @@ impl World {
         };
         socket.answered += 1;
         if socket.answered == limit {
-            let waiting = self.waiting_on(conn);
-            self.conns.remove(&conn);
-            self.handle(Event::Finished(conn));
-            let fault = Fault::Reset;
-            self.handle(Event::Closed { conn, fault });
-            self.fail_on(conn, &waiting, Replay::MayHaveActed);
+            self.finish(conn);
         }
+    }
+
+    /// The server closes a connection without an error, with the requests on it.
+    pub fn finish(&mut self, conn: ConnId) {
+        let waiting = self.waiting_on(conn);
+        self.conns.remove(&conn);
+        self.handle(Event::Finished(conn));
+        let fault = Fault::Reset;
+        self.handle(Event::Closed { conn, fault });
+        self.fail_on(conn, &waiting, Replay::MayHaveActed);
     }
 
     fn received(&mut self, id: u64) -> ConnId {
