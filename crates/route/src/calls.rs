@@ -45,6 +45,7 @@ impl Router {
             answers_seen: 0,
             failing_since: None,
             hedge_at: None,
+            before: None,
             left_quic: None,
             teaches: !ask.urgent,
             why: Why::Opening,

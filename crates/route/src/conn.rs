@@ -117,6 +117,8 @@ pub(crate) struct Call {
     pub(crate) failing_since: Option<Moment>,
     /// When it is sent over TCP, too, unless HTTP/3, which is on probation, has answered.
     pub(crate) hedge_at: Option<Moment>,
+    /// The policy that it had before it failed over HTTP/3 and was to take TCP.
+    pub(crate) before: Option<Policy>,
     /// The network on which it failed over HTTP/3, so that it takes TCP now.
     pub(crate) left_quic: Option<NetworkId>,
     /// Whether its time tells something: it was sent at once, once, beside no other.

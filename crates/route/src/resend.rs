@@ -54,7 +54,8 @@ impl Router {
             call.ask.policy = match (fault, call.ask.policy) {
                 (Fault::Http11Required, Policy::Adaptive | Policy::Race | Policy::H2) => Policy::H1,
                 // The same way would likely fail the same way.
-                (_, Policy::Adaptive | Policy::Race) if leaves_quic => {
+                (_, before @ (Policy::Adaptive | Policy::Race)) if leaves_quic => {
+                    call.before = (fault != Fault::HeadTooLarge).then_some(before);
                     call.left_quic = blames_quic.then_some(network);
                     Policy::H2
                 }
@@ -83,6 +84,16 @@ impl Router {
         } else if alone {
             self.fail(id, fault);
         }
+    }
+
+    /// Lets a request that HTTP/3 failed go there again because TCP cannot be opened, if its app allows that.
+    pub(crate) fn returns_to_quic(&mut self, id: CallId) -> bool {
+        let call = self.calls.get_mut(&id);
+        let Some((before, call)) = call.and_then(|call| Some((call.before.take()?, call))) else {
+            return false;
+        };
+        (call.ask.policy, call.left_quic) = (before, None);
+        true
     }
 
     /// Counts the failures of a request since its origin last answered anything.

@@ -323,3 +323,27 @@ fn a_request_whose_connections_the_app_keeps_closing_is_sent_twice_more() {
         assert_eq!(world.calls[&call].sends.len(), 1 + 2);
     }
 }
+
+#[test]
+fn a_head_that_http_3_does_not_take_ends_where_tcp_is_refused() {
+    let mut world = world();
+    world.hint();
+    world.tcp.way = Way::Refused;
+    let call = sent(&mut world, ask());
+    world.fail(call, Fault::HeadTooLarge, Replay::Safe);
+    assert_eq!(world.wait(call).1, End::Failed(Fault::Connect));
+    assert_eq!(world.ways(call), [Quic]);
+}
+
+#[test]
+fn a_request_that_left_http_3_returns_where_tcp_is_refused() {
+    for policy in [Policy::Adaptive, Policy::Race] {
+        let mut world = world();
+        world.hint();
+        world.tcp.way = Way::Refused;
+        let call = sent(&mut world, pinned(policy));
+        world.fail(call, Fault::Reset, Replay::MayHaveActed);
+        assert_eq!(world.wait(call).1, End::Done(Quic), "{policy:?}");
+        assert_eq!(world.ways(call), [Quic, Quic]);
+    }
+}
