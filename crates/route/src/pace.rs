@@ -3,7 +3,7 @@
 //! Networks that police UDP let handshakes through and small responses, too; only a long body shows
 //! them. So a small part of a body that comes slowly is asked for over the other transport as well,
 //! and if it comes twice as fast, so is the rest. Where both share one bottleneck they come about
-//! equally fast, and the body has cost at most 5 % more bytes.
+//! equally fast, and the body has cost a few percent more bytes.
 //!
 //! Only time spent waiting for the body counts: an app that reads slowly makes no network slow.
 
@@ -17,14 +17,18 @@ const SAMPLE_SHARE: u64 = 64;
 /// As much as two flights of a new connection (RFC 6928).
 const MIN_SAMPLE_BYTES: u64 = 24 << 10;
 const MAX_SAMPLE_BYTES: u64 = 128 << 10;
+/// Parts after the first one are asked for only while all are at most this share of the body.
+const MAX_SHARE: u64 = 32;
 /// At most so much of the other way's body is held in memory.
 pub const MAX_AHEAD_BYTES: u64 = 256 << 10;
 /// A comparison that is undecided for so long is given up.
 const MAX_COMPARISON: Duration = Duration::from_secs(5);
 /// How much faster the other way must be.
 const MIN_RATIO: f64 = 2.0;
-/// A rate below this share of the best one is looked at again.
+/// A rate below this share of the best one is looked at again. Both are means of so many windows: after a loss nothing
+/// comes for some round trips, and then much at once.
 const SLOWDOWN: f64 = 0.5;
+const SMOOTHED: usize = 4;
 
 /// What to do about a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,10 +57,11 @@ pub struct Pace {
     length: u64,
     position: u64,
     window: Rate,
-    /// The window before.
-    last: Rate,
+    /// The windows before, the last one first.
+    recent: [Rate; SMOOTHED],
     best_per_s: f64,
-    compared: bool,
+    /// In parts that were asked for twice.
+    compared_bytes: u64,
     comparison: Option<Comparison>,
 }
 
@@ -90,9 +95,9 @@ impl Pace {
             length,
             position,
             window: Rate::default(),
-            last: Rate::default(),
+            recent: Default::default(),
             best_per_s: 0.0,
-            compared: false,
+            compared_bytes: 0,
             comparison: None,
         }
     }
@@ -116,22 +121,37 @@ impl Pace {
         if self.window.time < Self::WINDOW {
             return Advice::Continue;
         }
-        self.last = std::mem::take(&mut self.window);
-        let rate = self.last.per_s();
-        self.best_per_s = self.best_per_s.max(rate);
+        self.recent.rotate_right(1);
+        self.recent[0] = std::mem::take(&mut self.window);
+        let rate = self.recent[0].per_s();
         let rest = self.length.saturating_sub(self.position);
-        let slow = !self.compared || rate < SLOWDOWN * self.best_per_s;
+        let bytes = (rest / SAMPLE_SHARE).clamp(MIN_SAMPLE_BYTES, MAX_SAMPLE_BYTES);
+        let is_first = self.compared_bytes == 0;
+        let slow = self.slows_down() && self.compared_bytes + bytes <= self.length / MAX_SHARE;
         // What comes within a window is not asked for twice.
         let from = self.position + (rate * Self::WINDOW.as_secs_f64()) as u64;
         let worthwhile = rest as f64 > rate * MIN_REST.as_secs_f64()
             && self.length.saturating_sub(from) >= MIN_REST_BYTES;
-        if slow && worthwhile {
-            self.compared = true;
-            let bytes = (rest / SAMPLE_SHARE).clamp(MIN_SAMPLE_BYTES, MAX_SAMPLE_BYTES);
+        if (is_first || slow) && worthwhile {
+            self.compared_bytes += bytes;
             Advice::Compare { from, bytes }
         } else {
             Advice::Continue
         }
+    }
+
+    /// Whether the last windows together were much slower than others since the body was last compared.
+    fn slows_down(&mut self) -> bool {
+        if self.recent.iter().any(|window| window.time.is_zero()) {
+            return false;
+        }
+        let sum = |sum: Rate, window: &Rate| Rate {
+            bytes: sum.bytes + window.bytes,
+            time: sum.time + window.time,
+        };
+        let rate = self.recent.iter().fold(Rate::default(), sum).per_s();
+        self.best_per_s = self.best_per_s.max(rate);
+        rate < SLOWDOWN * self.best_per_s
     }
 
     /// This part is now asked for over the other transport, too.
@@ -139,7 +159,7 @@ impl Pace {
         self.comparison = Some(Comparison {
             from,
             bytes,
-            this: self.last,
+            this: self.recent[0],
             ..Comparison::default()
         });
     }
@@ -160,7 +180,7 @@ impl Pace {
     /// The other way failed, or the body is taken from there.
     pub fn settled(&mut self, position: u64) {
         (self.comparison, self.position) = (None, position);
-        (self.window, self.best_per_s) = (Rate::default(), 0.0);
+        (self.window, self.recent, self.best_per_s) = Default::default();
     }
 
     fn judge(&self) -> Advice {
@@ -342,7 +362,58 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(compared, [0, 11]);
+        assert_eq!(compared, [0, 14]);
+    }
+
+    #[test]
+    fn what_comes_in_bursts_is_compared_once() {
+        let mut pace = Pace::new(2_000_000, 0);
+        let mut compared = 0;
+        // 32 kB/s, of which nothing comes for two seconds in five.
+        for ms in 0..60_000 {
+            let rate = match ms % 5_000 {
+                2_000..4_000 => 0,
+                4_000..5_000 => 96,
+                _ => 32,
+            };
+            match pace.received(rate, MS) {
+                Advice::Compare { from, bytes } => {
+                    compared += 1;
+                    pace.comparing(from, bytes);
+                }
+                Advice::Stay => pace.settled(pace.position),
+                _ => {}
+            }
+        }
+        assert_eq!(compared, 1);
+    }
+
+    #[test]
+    fn parts_that_are_asked_for_twice_are_a_small_share_of_the_body() {
+        for length in [600_000, 2_000_000, 20_000_000] {
+            let mut pace = Pace::new(length, 0);
+            let mut parts = Vec::new();
+            // Slower and slower: each time is worth a look.
+            for window in 0_i32.. {
+                let advice = pace.received(
+                    (length as f64 / 20.0 * 0.8_f64.powi(window)) as u64,
+                    Pace::WINDOW,
+                );
+                match advice {
+                    Advice::Compare { from, bytes } => {
+                        parts.push(bytes);
+                        pace.comparing(from, bytes);
+                    }
+                    Advice::Stay => pace.settled(pace.position),
+                    _ if window > 200 => break,
+                    _ => {}
+                }
+            }
+            let sum: u64 = parts.iter().sum();
+            let least = if length < 1_000_000 { 1 } else { 2 };
+            assert!(parts.len() >= least, "{parts:?}");
+            assert!(parts.len() == 1 || sum <= length / 32, "{parts:?}");
+        }
     }
 
     #[test]
