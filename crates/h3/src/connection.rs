@@ -201,21 +201,11 @@ impl<B: Buf> quic::OpenStreams<B> for OpenStreams {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<BidiStream<B>, StreamErrorIncoming>> {
-        let connection = &self.connection;
-        let reserved = match self.bidi {
-            None => self.reserve.take(),
-            Some(_) => None,
-        };
-        let opened = match reserved {
-            Some(stream) => Ok(stream),
-            None => {
-                let opening = self.bidi.get_or_insert_with(|| {
-                    let connection = connection.clone();
-                    Box::pin(async move { connection.open_bi().await })
-                });
-                ready!(opening.as_mut().poll(cx))
-            }
-        };
+        let reserve = &self.reserve;
+        let opening = self
+            .bidi
+            .get_or_insert_with(|| Box::pin(reserve.clone().open()));
+        let opened = ready!(opening.as_mut().poll(cx));
         self.bidi = None;
         let (send, recv) = opened.map_err(convert::stream_error)?;
         Poll::Ready(Ok(BidiStream {

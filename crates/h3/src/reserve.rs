@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use quinn::ConnectionError;
+use tokio::sync::Notify;
 
 /// A stream's two halves.
 pub(crate) type Bidi = (quinn::SendStream, quinn::RecvStream);
@@ -17,14 +18,16 @@ pub(crate) type Bidi = (quinn::SendStream, quinn::RecvStream);
 pub struct Reserve {
     connection: quinn::Connection,
     streams: Arc<Mutex<VecDeque<Bidi>>>,
+    /// Tells requests that wait for a stream of one in reserve.
+    came: Arc<Notify>,
 }
 
 impl Reserve {
     pub(crate) fn new(connection: quinn::Connection) -> Self {
-        let streams = Arc::default();
         Self {
             connection,
-            streams,
+            streams: Arc::default(),
+            came: Arc::default(),
         }
     }
 
@@ -34,7 +37,7 @@ impl Reserve {
         while self.streams().len() < streams {
             match pin!(self.connection.open_bi()).poll(&mut context) {
                 Poll::Pending => return false,
-                Poll::Ready(Ok(stream)) => self.streams().push_back(stream),
+                Poll::Ready(Ok(stream)) => self.put(stream),
                 // What is opened next says why.
                 Poll::Ready(Err(_)) => return true,
             }
@@ -49,12 +52,28 @@ impl Reserve {
     /// Fails if the connection ends before that.
     pub async fn grow(&self) -> Result<(), ConnectionError> {
         let stream = self.connection.open_bi().await?;
-        self.streams().push_back(stream);
+        self.put(stream);
         Ok(())
     }
 
-    pub(crate) fn take(&self) -> Option<Bidi> {
-        self.streams().pop_front()
+    /// Takes a stream out of the reserve, or waits for whichever comes first: one there, or one from the peer.
+    pub(crate) async fn open(self) -> Result<Bidi, ConnectionError> {
+        let mut opening = pin!(self.connection.open_bi());
+        loop {
+            let came = self.came.notified();
+            if let Some(stream) = self.streams().pop_front() {
+                return Ok(stream);
+            }
+            tokio::select! {
+                opened = &mut opening => return opened,
+                () = came => {}
+            }
+        }
+    }
+
+    fn put(&self, stream: Bidi) {
+        self.streams().push_back(stream);
+        self.came.notify_one();
     }
 
     fn streams(&self) -> MutexGuard<'_, VecDeque<Bidi>> {

@@ -10,11 +10,13 @@ mod common;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use common::{Options, Pair};
 use h3::client::SendRequest;
 use h3::error::{Code, StreamError};
+use h3::quic;
 use h3::server::RequestStream;
 use h3_quic::{BidiStream, Connection, OpenStreams};
 use http::{Request, Response};
@@ -243,6 +245,39 @@ async fn request_info_is_taken_once_and_removed_with_its_stream() {
             assert!(info.delivery.wait().await);
         }
     }
+}
+
+#[tokio::test]
+async fn a_request_that_waits_gets_the_stream_that_came_into_reserve() {
+    let pair = Pair::new(&Options {
+        request_streams: Some(1),
+        ..Options::default()
+    });
+    let (client, server) = pair.connect().await;
+    let connection = Connection::new(client.clone());
+    let reserve = connection.reserve();
+    let mut opener = quic::Connection::<Bytes>::opener(&connection);
+    let (mut send, mut recv) = client.open_bi().await.unwrap();
+    send.write_all(b"whole").await.unwrap();
+    send.finish().unwrap();
+
+    // This one is first in the queue for the next stream.
+    let growing = tokio::spawn(async move { reserve.grow().await });
+    tokio::task::yield_now().await;
+    let waiting = tokio::spawn(async move {
+        poll_fn(|cx| quic::OpenStreams::<Bytes>::poll_open_bidi(&mut opener, cx))
+            .await
+            .is_ok()
+    });
+    tokio::task::yield_now().await;
+    let (mut answer, mut request) = server.accept_bi().await.unwrap();
+    request.read_to_end(8).await.unwrap();
+    answer.finish().unwrap();
+    recv.read_to_end(8).await.unwrap();
+
+    growing.await.unwrap().unwrap();
+    let opened = tokio::time::timeout(Duration::from_secs(20), waiting).await;
+    assert!(opened.is_ok_and(Result::unwrap), "it waits for ever");
 }
 
 /// Connects both sides over this crate.

@@ -23,6 +23,8 @@ pub struct Options {
     pub stateless_tickets: bool,
     /// The client's receive window per stream, bytes.
     pub client_window: Option<u32>,
+    /// How many request streams the server allows at a time.
+    pub request_streams: Option<u32>,
 }
 
 impl Pair {
@@ -32,7 +34,7 @@ impl Pair {
         let certificate = params.self_signed(&key).unwrap().der().clone();
         let key = PrivatePkcs8KeyDer::from(key.serialize_der());
         Self {
-            server: server(certificate.clone(), key, options.stateless_tickets),
+            server: server(certificate.clone(), key, options),
             client: Endpoint::client(loopback()).unwrap(),
             config: client(certificate, options.client_window),
         }
@@ -57,7 +59,7 @@ impl Pair {
 fn server(
     certificate: CertificateDer<'static>,
     key: PrivatePkcs8KeyDer<'static>,
-    stateless_tickets: bool,
+    options: &Options,
 ) -> Endpoint {
     let mut tls = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -67,11 +69,17 @@ fn server(
         .unwrap();
     tls.alpn_protocols = vec![b"h3".to_vec()];
     tls.max_early_data_size = u32::MAX;
-    if stateless_tickets {
+    if options.stateless_tickets {
         tls.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
     }
     let tls = QuicServerConfig::try_from(tls).unwrap();
-    Endpoint::server(quinn::ServerConfig::with_crypto(Arc::new(tls)), loopback()).unwrap()
+    let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
+    if let Some(streams) = options.request_streams {
+        let mut transport = TransportConfig::default();
+        transport.max_concurrent_bidi_streams(VarInt::from_u32(streams));
+        config.transport_config(Arc::new(transport));
+    }
+    Endpoint::server(config, loopback()).unwrap()
 }
 
 fn client(certificate: CertificateDer<'static>, window: Option<u32>) -> quinn::ClientConfig {
