@@ -48,6 +48,12 @@ impl Router {
                 format_args!("round trip: {:.1} ms", rtt.as_secs_f64() * 1e3),
             );
         }
+        if let Some(requests) = row.requests_by_quic(self.now) {
+            say(
+                &mut text,
+                format_args!("a connection over HTTP/3 takes {requests} requests"),
+            );
+        }
         for class in Class::ALL {
             let learnt = &row.learnt[class as usize];
             let counts = Transport::ALL.map(|over| learnt.of(over).count() as u32);

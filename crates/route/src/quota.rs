@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use crate::book::Row;
 use crate::conn::{Conn, ConnState};
 use crate::event::{ConnId, Transport};
 use crate::moment::Moment;
@@ -68,10 +69,9 @@ impl Router {
             return;
         };
         let row = (conn.network, self.book.digest(&conn.origin));
-        let quota = self.book.rows.get(&row).and_then(|row| row.quota);
-        let quota = quota.filter(|quota| self.now < quota.until);
         if conn.over == Transport::Quic {
-            conn.quota = quota.map(|quota| quota.requests);
+            let row = self.book.rows.get(&row);
+            conn.quota = row.and_then(|row| row.requests_by_quic(self.now));
         }
     }
 
@@ -82,6 +82,14 @@ impl Router {
         for id in ids.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.close(id);
         }
+    }
+}
+
+impl Row {
+    /// How many requests the origin answers on a connection over HTTP/3, if it has such a limit.
+    pub(crate) fn requests_by_quic(&self, now: Moment) -> Option<u32> {
+        let quota = self.quota.filter(|quota| now < quota.until);
+        quota.map(|quota| quota.requests)
     }
 }
 

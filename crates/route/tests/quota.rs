@@ -168,10 +168,13 @@ fn a_limit_of_requests_is_forgotten() {
         }
         world.opened[&Quic] - before
     };
+    let limit = "a connection over HTTP/3 takes 10 requests";
     assert_eq!(opened(&mut world), 3);
+    assert!(world.router.explain(&origin()).contains(limit));
     assert!(world.conns.len() <= 1, "spent ones are closed");
     world.rest(60 * S);
     assert!(opened(&mut world) <= 1);
+    assert!(!world.router.explain(&origin()).contains(limit));
 }
 
 /// The connection over HTTP/3 that a request was last sent on, as soon as it was sent so often.
