@@ -34,6 +34,7 @@ pub struct Downloaded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Begun {
     pub(crate) etag: HeaderValue,
+    pub(crate) coding: Vec<HeaderValue>,
     pub(crate) length: u64,
     pub(crate) position: u64,
 }
@@ -121,10 +122,13 @@ impl Place {
         let digest = lines.next()?;
         let length = lines.next()?.parse().ok()?;
         let etag = HeaderValue::from_str(lines.next()?).ok()?;
+        let coding = lines.map(HeaderValue::from_str);
+        let coding = coding.collect::<Result<_, _>>().ok()?;
         let position = self.part.metadata().ok()?.len();
         let fits = digest == self.url_digest && position > 0 && position < length;
         fits.then_some(Begun {
             etag,
+            coding,
             length,
             position,
         })
@@ -137,12 +141,17 @@ impl Place {
         }
         self.part.set_len(0)?;
         let meta = beside(&self.path, "meta");
-        match response.resumable() {
-            Some((length, etag)) if etag.to_str().is_ok() => {
-                let etag = etag.to_str().unwrap_or_default();
-                fs::write(meta, format!("{}\n{length}\n{etag}\n", self.url_digest))
+        let text = response.resumable().and_then(|rest| {
+            let mut text = format!("{}\n{}\n", self.url_digest, rest.length);
+            for value in [&rest.etag].into_iter().chain(&rest.coding) {
+                text.push_str(value.to_str().ok()?);
+                text.push('\n');
             }
-            _ => remove(&meta),
+            Some(text)
+        });
+        match text {
+            Some(text) => fs::write(meta, text),
+            None => remove(&meta),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::mailbox::{Mailbox, Outbound};
 use crate::metrics::Outcome;
 use crate::report::Progress;
 use crate::response::Response;
-use crate::resume::{Rest, resumable};
+use crate::resume::{Rest, coding_of, resumable};
 
 /// A request before it is sent.
 #[derive(Clone)]
@@ -203,6 +203,7 @@ impl Request {
         if let Some((length, etag)) = fits.filter(|_| again.ask.replayable && again.ask.resends) {
             let rest = Rest {
                 etag: etag.clone(),
+                coding: coding_of(response.head()),
                 mailbox: self.mailbox,
                 outbound: again,
                 length,
@@ -220,6 +221,7 @@ impl Request {
             mailbox: self.mailbox,
             outbound,
             etag: begun.etag.clone(),
+            coding: begun.coding.clone(),
             length: begun.length,
             until,
         };

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use tokio::sync::mpsc;
 
 use crate::error::Error;
@@ -115,8 +115,8 @@ impl Response {
         Ok(all.freeze())
     }
 
-    /// Length and validator, if the rest of the body can be asked for later.
-    pub(crate) fn resumable(&self) -> Option<(u64, &HeaderValue)> {
+    /// What tells whether another answer is of the same body, if the rest can be asked for later.
+    pub(crate) fn resumable(&self) -> Option<&Rest> {
         self.resuming.as_ref().map(|resuming| resuming.of_what())
     }
 

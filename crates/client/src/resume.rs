@@ -10,7 +10,6 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::HeaderValue;
 use route::{Advice, Fault, Pace, Policy, Protocol, Transport};
 
 use tokio::sync::oneshot;
@@ -24,7 +23,7 @@ use crate::report::Report;
 use crate::response::{Response, Stream};
 use rival::{Rival, RivalState, pinned};
 
-pub(crate) use rest::{Rest, resumable};
+pub(crate) use rest::{Rest, coding_of, resumable};
 
 /// How often in a row the rest is asked for at most without getting much of it.
 const MAX_VAIN: u32 = 3;
@@ -96,9 +95,9 @@ impl Resuming {
         }
     }
 
-    /// Returns length and validator.
-    pub(crate) fn of_what(&self) -> (u64, &HeaderValue) {
-        (self.rest.length, &self.rest.etag)
+    /// Returns what tells whether another answer is of the same body.
+    pub(crate) fn of_what(&self) -> &Rest {
+        &self.rest
     }
 
     /// Returns the next piece of the body, from wherever it comes.
@@ -261,6 +260,13 @@ impl Resuming {
             Err(Error::TimedOut(Phase::FirstByte)) => Err(Error::TimedOut(Phase::Idle)),
             Err(late @ Error::TimedOut(_)) => Err(late),
             Err(Error::Refused(status)) if may_have_changed(status) => Err(asking.error),
+            // No reason to ask again.
+            Err(
+                malformed @ Error::Failed {
+                    fault: Fault::Malformed,
+                    ..
+                },
+            ) => Err(malformed),
             Err(_) => {
                 let policy = self.rest.outbound.ask.policy;
                 self.ask_again(asking.error, policy).map(|()| None)

@@ -14,10 +14,10 @@ mod violation;
 
 pub use body::BodyLength;
 pub use request::{MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD_BYTES, check_request, head_bytes};
-pub use response::{Framing, MAX_INTERIM_RESPONSES, check_response, check_trailers};
+pub use response::{Framing, MAX_INTERIM_RESPONSES, check_interim, check_response, check_trailers};
 pub use violation::Violation;
 
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, TE};
 
 /// A version of HTTP, as far as the rules differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +39,26 @@ const CONNECTION_FIELDS: [&str; 5] = [
     "transfer-encoding",
     "upgrade",
 ];
+
+/// What a field counts for beside its name and value (RFC 9113 section 10.5.1, RFC 9114 section 4.2.2).
+const FIELD_BYTES: usize = 32;
+
+/// Returns the length of fields as HTTP/2 and HTTP/3 count it: names and values, and 32 bytes for each field.
+pub fn fields_bytes(fields: &http::HeaderMap) -> usize {
+    let fields = fields.iter();
+    fields
+        .map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES)
+        .sum()
+}
+
+/// `te` may go over HTTP/2 and HTTP/3 with one value only, which HTTP/1.1 understands as well.
+fn check_te(fields: &http::HeaderMap) -> Result<(), Violation> {
+    let mut values = fields.get_all(TE).iter();
+    match values.all(|value| value.as_bytes().eq_ignore_ascii_case(b"trailers")) {
+        true => Ok(()),
+        false => Err(Violation::Te),
+    }
+}
 
 /// Returns the first field of these that concerns one connection.
 fn connection_field(fields: &http::HeaderMap) -> Option<&'static str> {

@@ -1,10 +1,10 @@
 //! Heads of requests.
 
-use http::header::{CONTENT_LENGTH, HOST, TE};
+use http::header::{CONTENT_LENGTH, HOST};
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderMap, HeaderValue, Method, Uri, request};
 
-use crate::{Violation, connection_field, content_length};
+use crate::{FIELD_BYTES, Violation, check_te, connection_field, content_length, fields_bytes};
 
 /// The most fields of a request.
 pub const MAX_REQUEST_FIELDS: usize = 1_024;
@@ -46,9 +46,6 @@ pub fn check_request(head: &mut request::Parts, body_bytes: Option<u64>) -> Resu
 /// Returns the length of a head as RFC 9113 section 10.5.1 and RFC 9114 section 4.2.2 count it: names and values, and
 /// 32 bytes for each field.
 pub fn head_bytes(head: &request::Parts) -> usize {
-    const OF_FIELD: usize = 32;
-    let fields = head.headers.iter();
-    let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + OF_FIELD);
     let authority = head
         .uri
         .authority()
@@ -57,8 +54,8 @@ pub fn head_bytes(head: &request::Parts) -> usize {
         .uri
         .path_and_query()
         .map_or(0, |path| path.as_str().len());
-    let pseudo = ":method:scheme:authority:path".len() + "https".len() + 4 * OF_FIELD;
-    fields.sum::<usize>() + head.method.as_str().len() + authority + path + pseudo
+    let pseudo = ":method:scheme:authority:path".len() + "https".len() + 4 * FIELD_BYTES;
+    fields_bytes(&head.headers) + head.method.as_str().len() + authority + path + pseudo
 }
 
 /// Blanks around a value are no part of it over HTTP/1.1 (RFC 9110 section 5.5), and malformed over HTTP/2 (RFC 9113
@@ -72,16 +69,6 @@ fn trim_values(fields: &mut HeaderMap) {
             trimmed.set_sensitive(value.is_sensitive());
             *value = trimmed;
         }
-    }
-}
-
-/// `te` may go over HTTP/2 and HTTP/3 with one value only, which HTTP/1.1 understands as well.
-fn check_te(fields: &HeaderMap) -> Result<(), Violation> {
-    let mut values = fields.get_all(TE).iter();
-    let is_trailers = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"trailers");
-    match values.all(is_trailers) {
-        true => Ok(()),
-        false => Err(Violation::Te),
     }
 }
 

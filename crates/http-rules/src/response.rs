@@ -3,7 +3,7 @@
 use http::header::{CONTENT_LENGTH, HOST, TE, TRAILER, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, response};
 
-use crate::{BodyLength, Version, Violation, connection_field, content_length};
+use crate::{BodyLength, Version, Violation, check_te, connection_field, content_length};
 
 /// The most interim responses (1xx) that may come before the final one.
 pub const MAX_INTERIM_RESPONSES: u32 = 100;
@@ -35,11 +35,7 @@ pub fn check_response(
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         return Err(Violation::SwitchingProtocols);
     }
-    if version != Version::H1
-        && let Some(name) = connection_field(&head.headers)
-    {
-        return Err(Violation::ConnectionField(name));
-    }
+    check_fields(version, &head.headers)?;
     let length = content_length(&head.headers)?;
     // RFC 9112 section 6.3: the transfer coding wins, and whoever sent both may be trying to smuggle.
     let is_identity = names_identity(&head.headers);
@@ -66,6 +62,35 @@ pub fn check_response(
     })
 }
 
+/// Checks the fields of an interim response (1xx), which are used for nothing.
+///
+/// # Errors
+///
+/// Returns the rule that they break; the whole response is malformed then.
+pub fn check_interim(version: Version, fields: &HeaderMap) -> Result<(), Violation> {
+    check_fields(version, fields)
+}
+
+/// What holds for the fields of heads and trailers alike.
+fn check_fields(version: Version, fields: &HeaderMap) -> Result<(), Violation> {
+    if version == Version::H1 {
+        return Ok(());
+    }
+    if let Some(name) = connection_field(fields) {
+        return Err(Violation::ConnectionField(name));
+    }
+    check_te(fields)?;
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let is_padded = |value: &HeaderValue| {
+        let value = value.as_bytes();
+        value.first().is_some_and(is_space) || value.last().is_some_and(is_space)
+    };
+    if version == Version::H2 && fields.values().any(is_padded) {
+        return Err(Violation::WhiteSpace);
+    }
+    Ok(())
+}
+
 /// Whether transfer codings are named and all are `identity`.
 fn names_identity(fields: &HeaderMap) -> bool {
     let mut values = fields.get_all(TRANSFER_ENCODING).iter().peekable();
@@ -79,11 +104,7 @@ fn names_identity(fields: &HeaderMap) -> bool {
 ///
 /// Returns the rule that they break; the whole response is malformed then.
 pub fn check_trailers(version: Version, fields: &mut HeaderMap) -> Result<(), Violation> {
-    if version != Version::H1
-        && let Some(name) = connection_field(fields)
-    {
-        return Err(Violation::ConnectionField(name));
-    }
+    check_fields(version, fields)?;
     for name in [CONTENT_LENGTH, TRANSFER_ENCODING, TRAILER, TE, HOST] {
         fields.remove(name);
     }
@@ -186,6 +207,39 @@ mod tests {
     }
 
     #[test]
+    fn te_names_trailers_only() {
+        for (value, legal) in [
+            ("trailers", true),
+            ("gzip", false),
+            ("trailers, gzip", false),
+        ] {
+            for version in ALL {
+                let expected = match legal || version == Version::H1 {
+                    true => Ok(None),
+                    false => Err(Violation::Te),
+                };
+                let checked = check(version, &Method::GET, 200, &[("te", value)]);
+                assert_eq!(checked, expected, "{version:?} {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_over_http_2_have_no_white_space_around_them() {
+        for (value, legal) in [("", true), ("a \t b", true), (" a", false), ("a\t", false)] {
+            for version in ALL {
+                let expected = match legal || version != Version::H2 {
+                    true => Ok(()),
+                    false => Err(Violation::WhiteSpace),
+                };
+                let mut fields = head(200, &[("x", value)]).headers;
+                assert_eq!(check_interim(version, &fields), expected, "{version:?}");
+                assert_eq!(check_trailers(version, &mut fields), expected);
+            }
+        }
+    }
+
+    #[test]
     fn a_transfer_coding_overrides_the_length() {
         let fields = [("content-length", "5"), ("transfer-encoding", "chunked")];
         assert_eq!(check(Version::H1, &Method::GET, 200, &fields), Ok(None));
@@ -238,7 +292,11 @@ mod tests {
     fn framing_fields_are_dropped_from_trailers() {
         let mut trailers = head(
             200,
-            &[("content-length", "5"), ("x-checksum", "abc"), ("te", "x")],
+            &[
+                ("content-length", "5"),
+                ("x-checksum", "abc"),
+                ("te", "trailers"),
+            ],
         )
         .headers;
         assert_eq!(check_trailers(Version::H2, &mut trailers), Ok(()));

@@ -54,17 +54,19 @@ pub fn parse(field: &[u8], origin_port: u16) -> AltSvc {
 fn h3(offer: &str, origin_port: u16) -> Option<AltSvc> {
     let mut parts = split(offer, ';').map(|part| part.trim_matches([' ', '\t']));
     let (name, authority) = parts.next()?.split_once('=')?;
-    let port = unquoted(authority).strip_prefix(':')?.parse::<u16>().ok()?;
+    let port = number(quoted(authority)?.strip_prefix(':')?)?;
+    let port = u16::try_from(port).ok()?;
     let unprivileged = port >= 1024 && origin_port < 1024;
     if name != "h3" || port == 0 || unprivileged {
         return None;
     }
-    let max_age = parts.find_map(|part| {
-        let (name, value) = part.split_once('=')?;
-        let seconds = unquoted(value).parse::<u64>().ok()?;
-        (name.eq_ignore_ascii_case("ma")).then(|| Duration::from_secs(seconds))
-    });
-    let max_age = max_age.unwrap_or(DEFAULT_MAX_AGE).min(LONGEST_MAX_AGE);
+    let mut parameters = parts.filter_map(|part| part.split_once('='));
+    let max_age = parameters.find(|(name, _)| name.eq_ignore_ascii_case("ma"));
+    let max_age = match max_age {
+        Some((_, value)) => Duration::from_secs(number(quoted(value).unwrap_or(value))?),
+        None => DEFAULT_MAX_AGE,
+    };
+    let max_age = max_age.min(LONGEST_MAX_AGE);
     Some(AltSvc::H3 { port, max_age })
 }
 
@@ -81,11 +83,15 @@ fn split(text: &str, separator: char) -> impl Iterator<Item = &str> + Clone {
     })
 }
 
-fn unquoted(value: &str) -> &str {
-    let inner = value
-        .strip_prefix('"')
-        .and_then(|value| value.strip_suffix('"'));
-    inner.unwrap_or(value)
+fn quoted(value: &str) -> Option<&str> {
+    value.strip_prefix('"')?.strip_suffix('"')
+}
+
+/// Reads digits; `parse` would take a sign.
+fn number(digits: &str) -> Option<u64> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // More than fits is as long as can be (RFC 9111 section 1.2.2).
+    is_number.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -121,6 +127,10 @@ mod tests {
             (r#"h3-29=":443""#, AltSvc::Silent),
             (r#"h3=":0", h3=":65536", h3=":x", h3="#, AltSvc::Silent),
             (r#"h3=":8443""#, AltSvc::Silent),
+            (r#"h3=:443, h3=":+443", h3=":443"#, AltSvc::Silent),
+            (r#"h3=":443"; ma=-1"#, AltSvc::Silent),
+            (r#"h3=":443"; ma=1x, h3=":444""#, h3_on(444, 86_400)),
+            (r#"h3=":443"; ma=99999999999999999999"#, h3_on(443, 604_800)),
             ("", AltSvc::Silent),
             ("\u{e9}\"", AltSvc::Silent),
         ] {

@@ -176,6 +176,8 @@ pub enum Replay {
     /// The peer cannot have acted: nothing was written, or it said so (RFC 9113 section 8.7,
     /// RFC 9114 section 4.1.1).
     Safe,
+    /// The peer cannot have acted, but the body has been read and is gone.
+    BodyGone,
     /// The peer may have acted.
     MayHaveActed,
 }

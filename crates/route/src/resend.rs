@@ -25,7 +25,7 @@ impl Router {
             cut_off,
             ..
         } = call.copies.remove(index);
-        if replay == Replay::Safe
+        if replay != Replay::MayHaveActed
             && let Some(conn) = self.conns.get_mut(&conn_id)
         {
             conn.sent = conn.sent.saturating_sub(1);
@@ -37,13 +37,17 @@ impl Router {
             return;
         };
         let safe = !call.may_have_acted && refusals <= MAX_REFUSALS;
-        let harmless = call.ask.replayable && call.retries < MAX_RETRIES;
-        let may = call.ask.resends && !call.delivered && !is_final(fault, over, call.ask.policy);
+        let harmless = call.may_have_acted && call.ask.replayable && call.retries < MAX_RETRIES;
+        let is_kept = replay != Replay::BodyGone;
+        let may = is_kept
+            && call.ask.resends
+            && !call.delivered
+            && !is_final(fault, over, call.ask.policy);
         let again = alone && may && (safe || harmless);
         // That a connection takes no more requests says nothing against HTTP/3; that another one does not, either, does.
         let blames_quic = over == Transport::Quic
             && !matches!(fault, Fault::HeadTooLarge | Fault::Http11Required)
-            && (replay != Replay::Safe && !cut_off || refusals > 1);
+            && (replay == Replay::MayHaveActed && !cut_off || refusals > 1);
         // A request that is cut off again may be the reason.
         let leaves_quic =
             blames_quic || cut_off && call.retries > 0 || fault == Fault::HeadTooLarge;

@@ -66,8 +66,7 @@ fn a_request_that_nothing_ever_takes_fails() {
     let call = world.ask(pinned(Policy::H2));
     world.rest(60 * S);
     assert_eq!(world.end_of(call), Some(End::Failed(Fault::Reset)));
-    // Three times as refused, and twice because it does no harm.
-    assert_eq!(world.calls[&call].sends.len(), 1 + 3 + 2);
+    assert_eq!(world.calls[&call].sends.len(), 1 + 3);
     let call = world.ask(Ask {
         policy: Policy::H2,
         ..POST

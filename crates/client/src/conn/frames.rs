@@ -1,22 +1,29 @@
 //! Follows the frames that an HTTP/2 server sends (RFC 9113 section 4), for what h2 does not tell: that it will take no
-//! more streams, that its settings may have changed, and that trailers had pseudo-fields, which h2 drops.
+//! more streams, that its settings may have changed, that trailers had pseudo-fields, which h2 drops, or were too long,
+//! which it cuts. Empty DATA frames are kept from it: they are legal, and it ends a connection after a hundred.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
+use http_rules::Violation;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::MAX_HEAD_BYTES;
 
 const FRAME_HEADER_BYTES: usize = 9;
 /// Frame types (RFC 9113 section 6).
+const DATA: u8 = 0x0;
 const HEADERS: u8 = 0x1;
 const SETTINGS: u8 = 0x4;
 const GOAWAY: u8 = 0x7;
+const CONTINUATION: u8 = 0x9;
 /// Flags of frames.
 const ACK: u8 = 0x1;
 const END_STREAM: u8 = 0x1;
+const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 const PRIORITY: u8 = 0x20;
 /// Bytes of a HEADERS frame in which its first field begins: after the length of the padding and the priority.
@@ -25,6 +32,10 @@ const MAX_PREFIX_BYTES: usize = 1 + 5;
 const MAX_FIELD_BYTES: usize = 6 + 3;
 /// Streams whose last block is remembered; a client that has more open does not learn of the rest.
 const MAX_STREAMS: usize = 1_024;
+/// More empty DATA frames in a row are passed on to h2, which ends the connection (RFC 9113 section 10.5).
+const MAX_EMPTY: u32 = 10_000;
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 16 << 10;
 
 /// What a frame says about its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,26 +46,26 @@ pub(super) enum Notice {
     GoAway,
 }
 
-/// Streams whose last field block begins with a pseudo-field. A response without a body has its head there, so that
-/// only whoever gets trailers has reason to ask.
+/// Streams whose last field block breaks a rule that h2 does not see to. A response without a body has its head there,
+/// so that only whoever gets trailers has reason to ask.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PseudoTrailers(Arc<Mutex<HashSet<u32>>>);
+pub(super) struct LastBlocks(Arc<Mutex<HashMap<u32, Violation>>>);
 
-impl PseudoTrailers {
-    /// Forgets a stream; returns whether its last field block begins with a pseudo-field.
-    pub(super) fn take(&self, stream: u32) -> bool {
+impl LastBlocks {
+    /// Forgets a stream; returns the rule that its last field block breaks.
+    pub(super) fn take(&self, stream: u32) -> Option<Violation> {
         self.streams().remove(&stream)
     }
 
-    fn add(&self, stream: u32) {
+    fn add(&self, stream: u32, violation: Violation) {
         let mut streams = self.streams();
         if streams.len() < MAX_STREAMS {
-            streams.insert(stream);
+            streams.insert(stream, violation);
         }
     }
 
-    fn streams(&self) -> std::sync::MutexGuard<'_, HashSet<u32>> {
-        // Each use is a single operation on the set, so a panic cannot leave it half changed.
+    fn streams(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Violation>> {
+        // Each use is a single operation on the map, so a panic cannot leave it half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,14 +77,27 @@ struct Frames {
     header: Vec<u8>,
     /// Bytes of the frame's payload that have not come.
     missing_bytes: usize,
-    /// The beginning of a HEADERS frame that ends its stream.
-    block: Option<Vec<u8>>,
-    pseudo_trailers: PseudoTrailers,
+    /// The field block of a HEADERS frame that ends its stream, with its CONTINUATION frames.
+    block: Option<Block>,
+    /// Empty DATA frames in a row.
+    empty: u32,
+    last_blocks: LastBlocks,
+}
+
+#[derive(Debug)]
+struct Block {
+    stream: u32,
+    /// Its beginning.
+    first: Vec<u8>,
+    /// Bytes of the frame before its fields.
+    prefix_bytes: usize,
+    /// Of the frames' payloads.
+    bytes: usize,
 }
 
 impl Frames {
-    /// Follows the next bytes.
-    fn read(&mut self, mut bytes: &[u8], mut tell: impl FnMut(Notice)) {
+    /// Follows the next bytes and appends what h2 gets of them.
+    fn read(&mut self, mut bytes: &[u8], passed: &mut Vec<u8>, mut tell: impl FnMut(Notice)) {
         while !bytes.is_empty() {
             if self.missing_bytes == 0 && self.header.len() < FRAME_HEADER_BYTES {
                 let take = (FRAME_HEADER_BYTES - self.header.len()).min(bytes.len());
@@ -81,14 +105,17 @@ impl Frames {
                 self.header.extend_from_slice(header);
                 bytes = rest;
                 if self.header.len() == FRAME_HEADER_BYTES {
-                    self.begin_frame(&mut tell);
+                    self.begin_frame(passed, &mut tell);
                 }
                 continue;
             }
             let (payload, rest) = bytes.split_at(self.missing_bytes.min(bytes.len()));
+            passed.extend_from_slice(payload);
             if let Some(block) = &mut self.block {
-                let room = (MAX_PREFIX_BYTES + MAX_FIELD_BYTES).saturating_sub(block.len());
-                block.extend_from_slice(&payload[..room.min(payload.len())]);
+                let room = (MAX_PREFIX_BYTES + MAX_FIELD_BYTES).saturating_sub(block.first.len());
+                let first = &payload[..room.min(payload.len())];
+                block.first.extend_from_slice(first);
+                block.bytes += payload.len();
             }
             self.missing_bytes -= payload.len();
             bytes = rest;
@@ -98,15 +125,44 @@ impl Frames {
         }
     }
 
-    fn begin_frame(&mut self, tell: &mut impl FnMut(Notice)) {
-        let &[a, b, c, kind, flags, ..] = &self.header[..] else {
+    /// The connection has ended; returns what has come of another frame's header.
+    fn end(&mut self) -> Vec<u8> {
+        match self.missing_bytes {
+            0 => std::mem::take(&mut self.header),
+            _ => Vec::new(),
+        }
+    }
+
+    fn begin_frame(&mut self, passed: &mut Vec<u8>, tell: &mut impl FnMut(Notice)) {
+        let &[a, b, c, kind, flags, ref stream @ ..] = &self.header[..] else {
             return;
         };
         self.missing_bytes = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
+        let is_empty = kind == DATA && self.missing_bytes == 0 && flags & END_STREAM == 0;
+        self.empty = if is_empty {
+            self.empty.saturating_add(1)
+        } else {
+            0
+        };
+        if is_empty && self.empty <= MAX_EMPTY {
+            return self.header.clear();
+        }
+        passed.extend_from_slice(&self.header);
         match kind {
             GOAWAY => tell(Notice::GoAway),
-            HEADERS if flags & END_STREAM != 0 => self.block = Some(Vec::new()),
-            _ => {}
+            HEADERS if flags & END_STREAM != 0 => {
+                let stream = stream.iter().fold(0, |id, byte| id << 8 | u32::from(*byte));
+                let padding = usize::from(flags & PADDED != 0);
+                self.block = Some(Block {
+                    stream: stream & 0x7fff_ffff,
+                    first: Vec::new(),
+                    prefix_bytes: padding + 5 * usize::from(flags & PRIORITY != 0),
+                    bytes: 0,
+                });
+            }
+            // h2 refuses whatever else comes before the block's end.
+            CONTINUATION => {}
+            _ => self.block = None,
         }
         if self.missing_bytes == 0 {
             self.end_frame(tell);
@@ -114,19 +170,49 @@ impl Frames {
     }
 
     fn end_frame(&mut self, tell: &mut impl FnMut(Notice)) {
-        if matches!(&self.header[..], &[_, _, _, SETTINGS, flags, ..] if flags & ACK == 0) {
-            tell(Notice::Settings);
-        }
-        if let (Some(block), &[_, _, _, _, flags, a, b, c, d]) =
-            (self.block.take(), &self.header[..])
-        {
-            let prefix = usize::from(flags & PADDED != 0) + 5 * usize::from(flags & PRIORITY != 0);
-            if begins_with_pseudo_field(block.get(prefix..).unwrap_or_default()) {
-                let stream = u32::from_be_bytes([a, b, c, d]) & 0x7fff_ffff;
-                self.pseudo_trailers.add(stream);
-            }
-        }
+        let &[_, _, _, kind, flags, ..] = &self.header[..] else {
+            return;
+        };
         self.header.clear();
+        match kind {
+            SETTINGS if flags & ACK == 0 => tell(Notice::Settings),
+            HEADERS => {
+                if let Some(block) = &mut self.block {
+                    block.end_first(flags & PADDED != 0);
+                }
+            }
+            _ => {}
+        }
+        let ends = matches!(kind, HEADERS | CONTINUATION) && flags & END_HEADERS != 0;
+        let block = self.block.take_if(|_| ends);
+        if let Some((stream, violation)) =
+            block.and_then(|block| Some((block.stream, block.violation()?)))
+        {
+            self.last_blocks.add(stream, violation);
+        }
+    }
+}
+
+impl Block {
+    /// Its first frame has come: leaves its fields, without what is before them, and padding after them.
+    fn end_first(&mut self, is_padded: bool) {
+        let padding = match self.first.first() {
+            Some(padding) if is_padded => usize::from(*padding),
+            _ => 0,
+        };
+        self.first.truncate(self.bytes.saturating_sub(padding));
+        self.first.drain(..self.prefix_bytes.min(self.first.len()));
+    }
+
+    fn violation(&self) -> Option<Violation> {
+        // As long on the wire, it is longer still as h2 counts it, which leaves out what is beyond its limit.
+        if self.bytes > MAX_HEAD_BYTES as usize {
+            Some(Violation::HeadTooLong(MAX_HEAD_BYTES as usize))
+        } else if begins_with_pseudo_field(&self.first) {
+            Some(Violation::PseudoField)
+        } else {
+            None
+        }
     }
 }
 
@@ -165,6 +251,10 @@ fn begins_with_pseudo_field(mut block: &[u8]) -> bool {
 pub(super) struct Watched<T, F> {
     io: T,
     frames: Frames,
+    read: Box<[u8]>,
+    /// What h2 gets next, from `given` on.
+    passed: Vec<u8>,
+    given: usize,
     /// Whether settings have come of which nothing is told yet.
     settings: bool,
     tell: F,
@@ -173,16 +263,19 @@ pub(super) struct Watched<T, F> {
 impl<T, F: FnMut(Notice)> Watched<T, F> {
     /// Tells of a GOAWAY as its header comes, and of settings once whoever reads has acted on them, which is when it
     /// reads on.
-    pub(super) fn new(io: T, tell: F) -> (Self, PseudoTrailers) {
+    pub(super) fn new(io: T, tell: F) -> (Self, LastBlocks) {
         let frames = Frames::default();
-        let pseudo_trailers = frames.pseudo_trailers.clone();
+        let last_blocks = frames.last_blocks.clone();
         let watched = Self {
             io,
             frames,
+            read: vec![0; READ_BYTES].into(),
+            passed: Vec::with_capacity(READ_BYTES),
+            given: 0,
             settings: false,
             tell,
         };
-        (watched, pseudo_trailers)
+        (watched, last_blocks)
     }
 }
 
@@ -192,22 +285,41 @@ impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for Watched<T, F>
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
         let Self {
             io,
             frames,
+            read,
+            passed,
+            given,
             settings,
             tell,
         } = &mut *self;
-        if std::mem::take(settings) {
-            tell(Notice::Settings);
+        loop {
+            let rest = &passed[*given..];
+            if !rest.is_empty() {
+                let give = rest.len().min(buffer.remaining());
+                buffer.put_slice(&rest[..give]);
+                *given += give;
+                return Poll::Ready(Ok(()));
+            }
+            if std::mem::take(settings) {
+                tell(Notice::Settings);
+            }
+            let mut came = ReadBuf::new(read);
+            ready!(Pin::new(&mut *io).poll_read(context, &mut came))?;
+            *given = 0;
+            passed.clear();
+            if came.filled().is_empty() {
+                *passed = frames.end();
+                if passed.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            frames.read(came.filled(), passed, |notice| match notice {
+                Notice::Settings => *settings = true,
+                Notice::GoAway => tell(Notice::GoAway),
+            });
         }
-        ready!(Pin::new(io).poll_read(context, buffer))?;
-        frames.read(&buffer.filled()[before..], |notice| match notice {
-            Notice::Settings => *settings = true,
-            Notice::GoAway => tell(Notice::GoAway),
-        });
-        Poll::Ready(Ok(()))
     }
 }
 
@@ -257,16 +369,21 @@ mod tests {
         frame
     }
 
-    /// Reads these bytes in every split into two, and byte by byte; returns what was told and the marked streams.
-    fn read(bytes: &[u8]) -> (Vec<Notice>, Vec<u32>) {
+    /// What was told, the marked streams, and what h2 gets.
+    type Read = (Vec<Notice>, Vec<u32>, Vec<u8>);
+
+    /// Reads these bytes in every split into two, and byte by byte.
+    fn read_all(bytes: &[u8]) -> Read {
         let in_pieces = |pieces: &[&[u8]]| {
             let (mut frames, mut told) = (Frames::default(), Vec::new());
+            let mut passed = Vec::new();
             for piece in pieces {
-                frames.read(piece, |notice| told.push(notice));
+                frames.read(piece, &mut passed, |notice| told.push(notice));
             }
-            let mut streams: Vec<u32> = frames.pseudo_trailers.streams().iter().copied().collect();
+            passed.extend(frames.end());
+            let mut streams: Vec<u32> = frames.last_blocks.streams().keys().copied().collect();
             streams.sort_unstable();
-            (told, streams)
+            (told, streams, passed)
         };
         let whole = in_pieces(&[bytes]);
         for at in 0..=bytes.len() {
@@ -276,6 +393,67 @@ mod tests {
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
         assert_eq!(in_pieces(&single), whole);
         whole
+    }
+
+    /// The same for bytes that all are passed on.
+    fn read(bytes: &[u8]) -> (Vec<Notice>, Vec<u32>) {
+        let (told, streams, passed) = read_all(bytes);
+        assert_eq!(passed, bytes);
+        (told, streams)
+    }
+
+    #[test]
+    fn empty_data_is_kept_from_h2() {
+        let empty = frame(DATA, 0, 1, &[]);
+        let kept = [
+            frame(DATA, 0, 1, b"hello"),
+            frame(DATA, PADDED, 1, &[1, 0]),
+            frame(DATA, END_STREAM, 1, &[]),
+            frame(HEADERS, 0, 3, &[]),
+            frame(SETTINGS, 0, 0, &[]),
+            vec![0, 0, 0, DATA],
+        ];
+        let mut bytes = Vec::new();
+        for frame in &kept {
+            bytes.extend_from_slice(&empty);
+            bytes.extend_from_slice(frame);
+        }
+        let (told, streams, passed) = read_all(&bytes);
+        assert_eq!((told, streams), (vec![Notice::Settings], vec![]));
+        assert_eq!(passed, kept.concat());
+    }
+
+    #[test]
+    fn endless_empty_data_is_passed_on() {
+        let (mut frames, mut passed) = (Frames::default(), Vec::new());
+        let empty = frame(DATA, 0, 1, &[]);
+        for _ in 0..MAX_EMPTY {
+            frames.read(&empty, &mut passed, |_| {});
+        }
+        assert!(passed.is_empty());
+        frames.read(&empty, &mut passed, |_| {});
+        assert_eq!(passed, empty);
+        frames.read(&frame(SETTINGS, 0, 0, &[]), &mut passed, |_| {});
+        let before = passed.len();
+        frames.read(&empty, &mut passed, |_| {});
+        assert_eq!(passed.len(), before);
+    }
+
+    #[tokio::test]
+    async fn whoever_reads_gets_everything_in_whatever_pieces() {
+        let (mut peer, io) = tokio::io::duplex(7);
+        let (mut watched, _) = Watched::new(io, |_| {});
+        let (data, empty) = (frame(DATA, 0, 1, b"hello"), frame(DATA, 0, 1, &[]));
+        let sent = [&data[..], &empty, &data, &empty, &empty, &data, &data[..5]].concat();
+        tokio::spawn(async move { peer.write_all(&sent).await });
+        let (mut read, mut piece) = (Vec::new(), [0; 3]);
+        loop {
+            match watched.read(&mut piece).await.expect("it is open") {
+                0 => break,
+                bytes => read.extend_from_slice(&piece[..bytes]),
+            }
+        }
+        assert_eq!(read, [&data[..], &data, &data, &data[..5]].concat());
     }
 
     #[test]
@@ -336,10 +514,10 @@ mod tests {
 
     #[test]
     fn padding_and_priority_come_before_the_fields() {
-        let (ends, other) = (END_STREAM, [0x40, 1, b'x', 0]);
+        let (ends, other) = (END_STREAM | END_HEADERS, [0x40, 1, b'x', 0]);
         let bytes = [
             frame(HEADERS, ends, 1, &[0x88]),
-            frame(HEADERS, 0, 3, &[0x88]),
+            frame(HEADERS, END_HEADERS, 3, &[0x88]),
             frame(HEADERS, ends, 5, &other),
             frame(HEADERS, ends | PADDED, 7, &[2, 0x88, 0, 0]),
             frame(HEADERS, ends | PRIORITY, 9, &[0, 0, 0, 0, 0, 0x88]),
@@ -356,12 +534,46 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_remembered_once_and_in_bounds() {
-        let trailers = PseudoTrailers::default();
-        for stream in 0..2 * MAX_STREAMS as u32 {
-            trailers.add(stream);
+    fn a_block_goes_on_in_other_frames() {
+        let padded = END_STREAM | PADDED;
+        let bytes = [
+            frame(HEADERS, END_STREAM, 1, &[]),
+            frame(CONTINUATION, END_HEADERS, 1, &[0x88]),
+            frame(HEADERS, END_STREAM, 3, &[0x40, 1]),
+            frame(CONTINUATION, 0, 3, &[]),
+            frame(CONTINUATION, END_HEADERS, 3, &[b'x', 0]),
+            frame(HEADERS, padded, 5, &[3, 0x40, 1, 0, 0, 0]),
+            frame(CONTINUATION, END_HEADERS, 5, &[b':', 0]),
+            frame(HEADERS, 0, 7, &[]),
+            frame(CONTINUATION, END_HEADERS, 7, &[0x88]),
+        ];
+        assert_eq!(read(&bytes.concat()), (vec![], vec![1, 5]));
+    }
+
+    #[test]
+    fn blocks_that_are_too_long_are_marked() {
+        for (payload, expected) in [(255, None), (257, Some(Violation::HeadTooLong(256 << 10)))] {
+            let (mut frames, mut passed) = (Frames::default(), Vec::new());
+            let mut first = frame(HEADERS, END_STREAM, 1, &[]);
+            let mut block = vec![0x40; payload << 10];
+            let mut frame_of = |header: &mut Vec<u8>, bytes: Vec<u8>| {
+                header[..3].copy_from_slice(&(bytes.len() as u32).to_be_bytes()[1..]);
+                frames.read(header, &mut passed, |_| {});
+                frames.read(&bytes, &mut passed, |_| {});
+            };
+            frame_of(&mut first, block.split_off(block.len() / 2));
+            frame_of(&mut frame(CONTINUATION, END_HEADERS, 1, &[]), block);
+            assert_eq!(frames.last_blocks.take(1), expected);
         }
-        assert!(trailers.take(5) && !trailers.take(5));
-        assert!(!trailers.take(MAX_STREAMS as u32));
+    }
+
+    #[test]
+    fn streams_are_remembered_once_and_in_bounds() {
+        let (blocks, violation) = (LastBlocks::default(), Violation::PseudoField);
+        for stream in 0..2 * MAX_STREAMS as u32 {
+            blocks.add(stream, violation);
+        }
+        assert_eq!([5, 5].map(|id| blocks.take(id)), [Some(violation), None]);
+        assert_eq!(blocks.take(MAX_STREAMS as u32), None);
     }
 }

@@ -149,7 +149,10 @@ impl Excess {
         let (interim, notify) = (StdMutex::new(Interim::default()), Arc::clone(&excess));
         on_informational(request, move |response| {
             let mut interim = interim.lock().unwrap_or_else(PoisonError::into_inner);
-            if interim.add(response.status()).is_err() {
+            if interim
+                .add(Version::H1, response.status(), response.headers())
+                .is_err()
+            {
                 notify.notify_one();
             }
         });

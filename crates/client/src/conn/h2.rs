@@ -8,12 +8,12 @@ use ::h2::client::{Builder, ResponseFuture, SendRequest};
 use ::h2::{Reason, RecvStream, SendStream};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
-use http_rules::{Version, Violation, check_response, check_trailers};
+use http_rules::{Version, Violation, check_response, check_trailers, fields_bytes};
 use route::Fault;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use super::frames::{Notice, PseudoTrailers, Watched};
+use super::frames::{LastBlocks, Notice, Watched};
 use super::{CONN_WINDOW, Exchange, Failure, Interim, MAX_HEAD_BYTES, STREAM_WINDOW, cut_off};
 use crate::body::{Outgoing, PIECE_BYTES};
 use crate::message::{Event, Message};
@@ -23,7 +23,7 @@ use crate::response::Part;
 #[derive(Clone)]
 pub(super) struct Requests {
     sender: SendRequest<Bytes>,
-    pseudo_trailers: PseudoTrailers,
+    last_blocks: LastBlocks,
 }
 
 /// Starts HTTP/2 on a connection, drives it, and reports its end.
@@ -33,7 +33,7 @@ pub(super) async fn start(
     messages: mpsc::UnboundedSender<Message>,
 ) -> Result<Requests, Fault> {
     let notices = messages.clone();
-    let (io, pseudo_trailers) = Watched::new(io, move |notice| {
+    let (io, last_blocks) = Watched::new(io, move |notice| {
         let event = match notice {
             Notice::Settings => Event::Room(conn),
             Notice::GoAway => Event::GoAway(conn),
@@ -45,7 +45,8 @@ pub(super) async fn start(
         .enable_push(false)
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONN_WINDOW)
-        .max_header_list_size(MAX_HEAD_BYTES)
+        // h2 cuts trailers that are longer, and tells nobody: it takes more, and what it took is counted.
+        .max_header_list_size(2 * MAX_HEAD_BYTES)
         .max_send_buffer_size(2 * PIECE_BYTES);
     let (sender, driver) = builder.handshake(io).await.map_err(|_| Fault::Protocol)?;
     tokio::spawn(async move {
@@ -56,7 +57,7 @@ pub(super) async fn start(
     });
     Ok(Requests {
         sender,
-        pseudo_trailers,
+        last_blocks,
     })
 }
 
@@ -79,7 +80,7 @@ impl Requests {
             .map_err(|error| not_sent(&error))?;
         let block = Block {
             stream: response.stream_id().as_u32(),
-            pseudo_trailers: self.pseudo_trailers,
+            last_blocks: self.last_blocks,
         };
         let outcome = {
             let receiving = pin!(receive(exchange, response, &block));
@@ -100,18 +101,19 @@ impl Requests {
 /// What is remembered of a stream's last field block, until the stream's request ends.
 struct Block {
     stream: u32,
-    pseudo_trailers: PseudoTrailers,
+    last_blocks: LastBlocks,
 }
 
 impl Block {
-    fn begins_with_pseudo_field(&self) -> bool {
-        self.pseudo_trailers.take(self.stream)
+    /// Returns the rule that it breaks.
+    fn violation(&self) -> Option<Violation> {
+        self.last_blocks.take(self.stream)
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        self.pseudo_trailers.take(self.stream);
+        self.last_blocks.take(self.stream);
     }
 }
 
@@ -171,6 +173,7 @@ async fn receive(
     let response = final_response(response).await?;
     let (mut head, mut stream) = response.into_parts();
     let method = &exchange.head.method;
+    check_size(&head.headers)?;
     let mut length = check_response(Version::H2, method, &mut head)?.length;
     let body = exchange.head(head);
     let failure = loop {
@@ -213,11 +216,20 @@ async fn trailers(
     let Some(mut fields) = trailers.map_err(|error| failure(&error))? else {
         return Ok(None);
     };
-    if block.begins_with_pseudo_field() {
-        return Err(Violation::PseudoField.into());
+    if let Some(violation) = block.violation() {
+        return Err(violation.into());
     }
+    check_size(&fields)?;
     check_trailers(Version::H2, &mut fields)?;
     Ok(Some(fields))
+}
+
+fn check_size(fields: &http::HeaderMap) -> Result<(), Violation> {
+    const MOST: usize = MAX_HEAD_BYTES as usize;
+    match fields_bytes(fields) {
+        0..=MOST => Ok(()),
+        _ => Err(Violation::HeadTooLong(MOST)),
+    }
 }
 
 /// Waits for the head of the final response.
@@ -228,7 +240,7 @@ async fn final_response(
     poll_fn(|context| {
         while let Poll::Ready(Some(informational)) = response.poll_informational(context) {
             let informational = informational.map_err(|error| failure(&error))?;
-            interim.add(informational.status())?;
+            interim.add(Version::H2, informational.status(), informational.headers())?;
         }
         Pin::new(&mut response)
             .poll(context)

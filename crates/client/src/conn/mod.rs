@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::StatusCode;
-use http_rules::{MAX_INTERIM_RESPONSES, Violation};
+use http::{HeaderMap, StatusCode};
+use http_rules::{MAX_INTERIM_RESPONSES, Version, Violation, check_interim};
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::{mpsc, watch};
 
@@ -328,8 +328,8 @@ impl Exchange {
             Some(Leaving::Finished) => self.report(Event::Finished(conn)),
             None => {}
         }
-        if !self.body.is_kept() {
-            replay = Replay::MayHaveActed;
+        if replay == Replay::Safe && !self.body.is_kept() {
+            replay = Replay::BodyGone;
         }
         self.report(Event::Failed {
             call,
@@ -390,11 +390,17 @@ impl Drop for Counted {
 }
 
 impl Interim {
-    /// Counts a response before the final one.
-    fn add(&mut self, status: StatusCode) -> Result<(), Violation> {
+    /// Checks and counts a response before the final one.
+    fn add(
+        &mut self,
+        version: Version,
+        status: StatusCode,
+        fields: &HeaderMap,
+    ) -> Result<(), Violation> {
         if status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(Violation::SwitchingProtocols);
         }
+        check_interim(version, fields)?;
         self.count += 1;
         if self.count > MAX_INTERIM_RESPONSES {
             return Err(Violation::TooManyInterim(MAX_INTERIM_RESPONSES));

@@ -3,7 +3,10 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use http::header::{self, ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE};
+use http::header::{
+    self, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG,
+    IF_RANGE,
+};
 use http::{HeaderValue, Method, StatusCode, request, response};
 use route::Policy;
 
@@ -32,6 +35,12 @@ pub(crate) fn resumable<'a>(
     (plain && fits).then_some((length.parse().ok()?, etag))
 }
 
+/// Returns the values of `content-encoding`.
+pub(crate) fn coding_of(head: &response::Parts) -> Vec<HeaderValue> {
+    let values = head.headers.get_all(CONTENT_ENCODING).iter();
+    values.cloned().collect()
+}
+
 /// What is needed to ask for the rest of a body.
 #[derive(Clone)]
 pub(crate) struct Rest {
@@ -39,6 +48,8 @@ pub(crate) struct Rest {
     /// The request, without a body.
     pub(crate) outbound: Outbound,
     pub(crate) etag: HeaderValue,
+    /// Its values of `content-encoding`.
+    pub(crate) coding: Vec<HeaderValue>,
     pub(crate) length: u64,
     pub(crate) until: Option<Instant>,
 }
@@ -80,7 +91,7 @@ impl Rest {
         part: Range<u64>,
         policy: Policy,
     ) -> impl Future<Output = Result<Response, Error>> + Send + use<> {
-        let (length, etag) = (self.length, self.etag.clone());
+        let (length, etag, coding) = (self.length, self.etag.clone(), self.coding.clone());
         let mut outbound = self.outbound.clone();
         let range = format!("bytes={}-{}", part.start, part.end.saturating_sub(1));
         let range = HeaderValue::try_from(range).expect("digits and text");
@@ -95,7 +106,7 @@ impl Rest {
         let mailbox = self.mailbox.clone();
         async move {
             let response = mailbox.submit(outbound).await?;
-            if is_part(response.head(), &part, length, &etag) {
+            if is_part(response.head(), &part, length, &etag, &coding) {
                 Ok(response)
             } else {
                 Err(Error::Refused(response.status()))
@@ -105,13 +116,37 @@ impl Rest {
 }
 
 /// Whether this answer is that part of the body, and not another one's.
-fn is_part(head: &response::Parts, part: &Range<u64>, length: u64, etag: &HeaderValue) -> bool {
+fn is_part(
+    head: &response::Parts,
+    part: &Range<u64>,
+    length: u64,
+    etag: &HeaderValue,
+    coding: &[HeaderValue],
+) -> bool {
     let last = part.end.saturating_sub(1);
     let range = format!("bytes {}-{last}/{length}", part.start);
-    let field = |name| head.headers.get(name).map(HeaderValue::as_bytes);
+    // A second value contradicts the first one.
+    let only = |name| {
+        let mut values = head.headers.get_all(name).iter();
+        let value = values.next().filter(|_| values.next().is_none());
+        value.map(HeaderValue::as_bytes)
+    };
+    let bytes = (part.end - part.start).to_string();
+    let is_length = match head.headers.contains_key(CONTENT_LENGTH) {
+        true => only(CONTENT_LENGTH) == Some(bytes.as_bytes()),
+        false => true,
+    };
+    // RFC 9110 section 15.3.7.2: several parts have ranges of their own.
+    let is_multipart = head.headers.get_all(CONTENT_TYPE).iter().any(|value| {
+        let kind = value.as_bytes().get(.."multipart/".len());
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(b"multipart/"))
+    });
     head.status == StatusCode::PARTIAL_CONTENT
-        && field(CONTENT_RANGE) == Some(range.as_bytes())
-        && field(ETAG) == Some(etag.as_bytes())
+        && only(CONTENT_RANGE) == Some(range.as_bytes())
+        && only(ETAG) == Some(etag.as_bytes())
+        && is_length
+        && !is_multipart
+        && coding_of(head) == coding
 }
 
 #[cfg(test)]
@@ -169,7 +204,7 @@ mod tests {
         let etag = HeaderValue::from_static("\"1\"");
         let is = |status, range, tag| {
             let head = head(status, &[("content-range", range), ("etag", tag)]);
-            is_part(&head, &(4..10), 10, &etag)
+            is_part(&head, &(4..10), 10, &etag, &[])
         };
         assert!(is(206, "bytes 4-9/10", "\"1\""));
         for (status, range, tag) in [
@@ -184,6 +219,42 @@ mod tests {
         ] {
             assert!(!is(status, range, tag), "{status} {range} {tag}");
         }
-        assert!(!is_part(&head(206, &[]), &(4..10), 10, &etag));
+        assert!(!is_part(&head(206, &[]), &(4..10), 10, &etag, &[]));
+    }
+
+    #[test]
+    fn a_part_that_contradicts_itself_or_the_whole_is_not_taken() {
+        let (etag, gzip) = (
+            HeaderValue::from_static("\"1\""),
+            HeaderValue::from_static("gzip"),
+        );
+        let is = |coding: &[HeaderValue], more: &[(&str, &str)]| {
+            let fields = [("content-range", "bytes 4-9/10"), ("etag", "\"1\"")];
+            let head = head(206, &[&fields, more].concat());
+            is_part(&head, &(4..10), 10, &etag, coding)
+        };
+        let coded = ("content-encoding", "gzip");
+        for more in [
+            &[][..],
+            &[("content-length", "6")],
+            &[("content-type", "video/mp4")],
+        ] {
+            assert!(is(&[], more), "{more:?}");
+        }
+        assert!(is(&[gzip.clone()], &[coded]));
+        for more in [
+            &[("etag", "\"2\"")][..],
+            &[("content-range", "bytes 0-9/10")],
+            &[("content-range", "bytes 4-9/10")],
+            &[("content-length", "7")],
+            &[("content-length", "6"), ("content-length", "7")],
+            &[("content-type", "multipart/byteranges; boundary=x")],
+            &[("content-type", "Multipart/Mixed")],
+            &[coded],
+        ] {
+            assert!(!is(&[], more), "{more:?}");
+        }
+        assert!(!is(&[gzip.clone()], &[]));
+        assert!(!is(&[gzip], &[coded, coded]));
     }
 }

@@ -18,6 +18,7 @@ struct Row {
 const ALL: &[Protocol] = &Protocol::ALL;
 const TEXT: &[Protocol] = &[Protocol::H1];
 const H2: &[Protocol] = &[Protocol::H2];
+const FRAMED: &[Protocol] = &[Protocol::H2, Protocol::H3];
 const H3: &[Protocol] = &[Protocol::H3];
 
 fn rows() -> Vec<Row> {
@@ -61,6 +62,9 @@ fn rows() -> Vec<Row> {
         body: b"",
         ..row(what, ALL, steps)
     };
+    let mut many_empty = vec![head(&[length("5")])];
+    many_empty.extend(vec![Step::data([]); 3_000]);
+    many_empty.extend([hello(), Step::End]);
     vec![
         row(
             "equal lengths",
@@ -84,7 +88,7 @@ fn rows() -> Vec<Row> {
         bodiless("no length and no body", Method::HEAD, empty(200, &[])),
         row(
             "empty DATA frames",
-            &[Protocol::H2, Protocol::H3],
+            FRAMED,
             vec![
                 head(&[length("5")]),
                 Step::data([]),
@@ -93,6 +97,7 @@ fn rows() -> Vec<Row> {
                 Step::End,
             ],
         ),
+        row("thousands of empty DATA frames", FRAMED, many_empty),
         row("padding", H2, vec![in_frames, padded(), Step::End]),
         row(
             "unknown frames",

@@ -3,7 +3,7 @@
 use client::{Error, Fault};
 use http::Method;
 use http_rules::{MAX_INTERIM_RESPONSES, Violation};
-use peers::{Protocol, Script, Step, fields};
+use peers::{Head, Protocol, Script, Step, fields};
 
 use crate::{answering, whole};
 
@@ -22,10 +22,26 @@ const ALL: &[Protocol] = &Protocol::ALL;
 const FRAMED: &[Protocol] = &[Protocol::H2, Protocol::H3];
 const TEXT: &[Protocol] = &[Protocol::H1];
 
+const H2: &[Protocol] = &[Protocol::H2];
+/// docs/client.md.
+const MAX_HEAD_BYTES: usize = 256 << 10;
+
+/// A block with values of these lengths.
+fn long(of: Vec<(&str, usize)>) -> Head {
+    let field = |(name, bytes): (&str, usize)| (name.to_owned(), "v".repeat(bytes));
+    Head {
+        status: 200,
+        fields: of.into_iter().map(field).collect(),
+        ends: true,
+        frames: 38,
+        ..Head::default()
+    }
+}
+
 pub(crate) fn rows() -> Vec<Row> {
     use Violation::{
-        BodyTooLong, BodyTooShort, ConflictingLengths, ConnectionField, InvalidLength, PseudoField,
-        SwitchingProtocols, TooManyInterim, UnexpectedBody,
+        BodyTooLong, BodyTooShort, ConflictingLengths, ConnectionField, HeadTooLong, InvalidLength,
+        PseudoField, SwitchingProtocols, Te, TooManyInterim, UnexpectedBody, WhiteSpace,
     };
     let row = |violation, protocols, what, steps: Vec<Step>| Row {
         violation,
@@ -133,7 +149,67 @@ pub(crate) fn rows() -> Vec<Row> {
         block("an unknown pseudo-field", &[ok, (":unknown", "x")]),
         trailers(PseudoField, "a status in trailers", ok),
         trailers(PseudoField, "a path in trailers", (":path", "/")),
+        row(
+            PseudoField,
+            H2,
+            "a status in trailers, in another frame",
+            vec![
+                Step::head(200, &[]),
+                Step::data(*b"hello"),
+                Step::Frame {
+                    kind: 1,
+                    flags: 1,
+                    on_stream: true,
+                    payload: Vec::new(),
+                },
+                Step::Frame {
+                    kind: 9,
+                    flags: 4,
+                    on_stream: true,
+                    payload: vec![0x88],
+                },
+            ],
+        ),
+        head(Te, FRAMED, "another te than trailers", &[("te", "gzip")]),
+        head(WhiteSpace, H2, "a space before a value", &[("x", " y")]),
+        row(
+            WhiteSpace,
+            H2,
+            "a tab after a value in trailers",
+            vec![
+                Step::head(200, &[]),
+                Step::Trailers(fields(&[("x", "y\t")])),
+            ],
+        ),
+        row(
+            HeadTooLong(MAX_HEAD_BYTES),
+            H2,
+            "a long head",
+            vec![Step::Head(long(vec![("x", 100); 2_000])), Step::End],
+        ),
+        row(
+            HeadTooLong(MAX_HEAD_BYTES),
+            H2,
+            "long trailers",
+            vec![
+                Step::head(200, &[]),
+                Step::Block(long(vec![("x", 100); 2_000])),
+            ],
+        ),
+        row(
+            HeadTooLong(MAX_HEAD_BYTES),
+            H2,
+            "trailers of which the library takes the short ones",
+            vec![
+                Step::head(200, &[]),
+                Step::Block(long(vec![("x", 540_000), ("y", 1)])),
+            ],
+        ),
     ];
+    let interim = Step::head(103, &[("connection", "close")]);
+    let violation = ConnectionField("connection");
+    let steps = vec![interim, Step::head(200, &[length("0")]), Step::End];
+    rows.push(row(violation, FRAMED, "in an interim response", steps));
     for (name, value) in [
         ("connection", "close"),
         ("keep-alive", "timeout=5"),

@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use ::h3::client::{RequestStream, SendRequest};
-use ::h3::error::{Code, StreamError};
+use ::h3::error::{Code, ConnectionError as ConnectionError3, LocalError, StreamError};
 use ::h3::quic::StreamId;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use futures_util::future::{Either, select};
@@ -223,13 +223,11 @@ async fn final_head(
     let mut interim = Interim::default();
     loop {
         let response = stream.recv_response().await;
-        let (head, ()) = response
-            .map_err(|error| stream_failure(&error, quic))?
-            .into_parts();
-        if !head.status.is_informational() {
-            return Ok(head);
+        let response = response.map_err(|error| stream_failure(&error, quic))?;
+        if !response.status().is_informational() {
+            return Ok(response.into_parts().0);
         }
-        interim.add(head.status)?;
+        interim.add(Version::H3, response.status(), response.headers())?;
     }
 }
 
@@ -335,6 +333,15 @@ fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
             return Failure::after_sending(Fault::Malformed);
         }
         _ => {}
+    }
+    // What this side closed the connection for.
+    if let StreamError::ConnectionError(ConnectionError3::Local {
+        error: LocalError::Application { .. },
+        ..
+    }) = error
+    {
+        tracing::debug!("the peer broke the protocol: {error}");
+        return Failure::after_sending(Fault::Protocol);
     }
     if let Some(reason) = quic.close_reason() {
         return match &reason {
