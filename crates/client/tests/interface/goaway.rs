@@ -219,3 +219,27 @@ async fn what_http_3_did_not_take_is_sent_on_another_connection() {
     assert_eq!(reports[1].connection, reports[2].connection);
     assert_eq!((reports[0].attempts, reports[2].attempts), (1, 1));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_streamed_body_that_was_not_taken_it_is_said_that_nothing_was_done() {
+    let (config, engine) = self_signed(&[b"h2"]);
+    let listener = Listener::new(config).await;
+    let url = listener.url();
+    let connections = count_connections(listener, |mut h2: H2| async move {
+        h2.request().await;
+        let mut data = [0; 9 + 5];
+        h2.0.read_exact(&mut data).await.unwrap();
+        h2.write(GOAWAY, 0, 0, &[0; 8]).await;
+        assert_eq!(h2.request().await, None, "it takes no more");
+    });
+    let engine = engine.policy(Policy::H2).build().unwrap();
+    let (put, mut writer) = engine.request(Method::PUT, &url).streamed(None);
+    let sent = tokio::spawn(put.send());
+    writer.write("hello".into()).await.unwrap();
+    let expected = client::Error::Failed {
+        fault: client::Fault::Reset,
+        may_have_acted: false,
+    };
+    assert_eq!(sent.await.unwrap().unwrap_err(), expected);
+    assert_eq!(connections.load(Ordering::Relaxed), 1);
+}

@@ -332,3 +332,21 @@ async fn a_post_that_goaway_excludes_is_not_sent_again_when_its_path_dies() {
     );
     assert_eq!(requests.load(Ordering::Relaxed), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_peer_that_breaks_the_protocol_is_told_from_one_that_is_gone() {
+    /// DATA on the control stream (RFC 9114 section 7.2.1).
+    const CONTROL: &[u8] = b"\x00\x04\x00\x00\x01x";
+    let (config, engine) = self_signed(&[b"h3"]);
+    let (endpoint, url) = quic(config);
+    serve(endpoint, CONTROL, |_, quic, _send, _| async move {
+        quic.closed().await;
+    });
+    let engine = engine.policy(Policy::H3).build().unwrap();
+    let error = engine.get(&url).send().await.unwrap_err();
+    let fault = Fault::Protocol;
+    assert!(
+        matches!(error, Error::Failed { fault: of, .. } if of == fault),
+        "{error:?}"
+    );
+}

@@ -19,6 +19,14 @@ const FIRST: usize = 300_000;
 /// Serves a body that breaks off; `part` says how many bytes of the rest to send, given how many are asked
 /// for and how often that was before. Returns the URL, and the number of ranges asked for.
 async fn server(part: fn(usize, usize) -> usize) -> (String, client::Builder, Arc<AtomicUsize>) {
+    server_with("", part).await
+}
+
+/// The same, with more fields in the heads of parts.
+async fn server_with(
+    fields: &'static str,
+    part: fn(usize, usize) -> usize,
+) -> (String, client::Builder, Arc<AtomicUsize>) {
     let (config, engine) = self_signed(&[b"http/1.1"]);
     let listener = Listener::new(config).await;
     let (url, ranges) = (listener.url(), Arc::new(AtomicUsize::new(0)));
@@ -26,7 +34,7 @@ async fn server(part: fn(usize, usize) -> usize) -> (String, client::Builder, Ar
     tokio::spawn(async move {
         loop {
             let stream = BufReader::new(listener.accept().await);
-            tokio::spawn(answer(stream, part, Arc::clone(&count)));
+            tokio::spawn(answer(stream, fields, part, Arc::clone(&count)));
         }
     });
     (url, engine, ranges)
@@ -34,6 +42,7 @@ async fn server(part: fn(usize, usize) -> usize) -> (String, client::Builder, Ar
 
 async fn answer(
     mut stream: BufReader<TlsStream<TcpStream>>,
+    fields: &'static str,
     part: fn(usize, usize) -> usize,
     count: Arc<AtomicUsize>,
 ) {
@@ -63,7 +72,7 @@ async fn answer(
         let sent = part(LENGTH - from, count.fetch_add(1, Ordering::Relaxed));
         let last = LENGTH - 1;
         let head = format!(
-            "HTTP/1.1 206 Partial Content\r\n{validator}content-range: bytes {from}-{last}/{LENGTH}\r\n\
+            "HTTP/1.1 206 Partial Content\r\n{validator}{fields}content-range: bytes {from}-{last}/{LENGTH}\r\n\
              transfer-encoding: chunked\r\n\r\n"
         );
         let mut answer = head.into_bytes();
@@ -228,4 +237,19 @@ async fn a_download_that_is_not_to_be_sent_again_asks_for_the_rest_once() {
     let error = get.download(folder.path().join("file")).await;
     assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
     assert_eq!(ranges.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_is_malformed_or_contradicts_itself_is_not_taken() {
+    for fields in [
+        "content-length: 5\r\ncontent-length: 6\r\n",
+        "etag: \"2\"\r\n",
+        "content-encoding: gzip\r\n",
+    ] {
+        let (url, engine, ranges) = server_with(fields, |asked, _| asked).await;
+        let engine = engine.build().unwrap();
+        let error = engine.get(&url).send().await.unwrap().bytes(LENGTH).await;
+        assert!(matches!(error, Err(Error::Failed { .. })), "{error:?}");
+        assert_eq!(ranges.load(Ordering::Relaxed), 1, "{fields}");
+    }
 }
