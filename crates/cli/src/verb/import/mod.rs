@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             report::count(all - rows.len(), "request")
         );
     }
-    note_doubts(&rows);
+    note_first(&rows);
     let options = ImportOptions {
         study: args.study.clone(),
         question: args.question.clone(),
@@ -126,7 +126,7 @@ fn read(args: &Args) -> anyhow::Result<Rows<'_>> {
                 "no known load tester writes this, so its rows must name their arm and network themselves: \
                  leave out ARM= and --network"
             )),
-            None => rows::read(file, &text),
+            None => rows::read(file, &text).inspect(note_unit),
         };
         let of_file = of_file
             .and_then(|rows| match rows.is_empty() {
@@ -167,16 +167,20 @@ fn of_load_tester(format: &Format, text: &str, labels: &Labels) -> anyhow::Resul
     Ok(rows)
 }
 
-/// Says what the rows leave open.
-fn note_doubts(rows: &Rows<'_>) {
+/// Says that no row says which request opened its connection.
+fn note_first(rows: &Rows<'_>) {
     let says_first =
         |row: &ImportedCall| row.first.is_some() || row.state.is_some() || row.tls_ns.is_some();
     if !rows.iter().any(|(_, row)| says_first(row)) {
         out::note!(
-            "note: no row says whether its request was the first on its connection (columns first, state and tls_ns): \
-             all are shown as warm, and requests that opened a connection are among them"
+            "note: no row says whether its request was the first on its connection, as the columns first, state and \
+             tls_ns do: all are shown as warm, and requests that opened a connection are among them"
         );
     }
+}
+
+/// Says that times may be in another unit than their column's.
+fn note_unit(rows: &rows::Rows) {
     let mut times: Vec<u64> = rows.iter().map(|(_, row)| row.end_ns).collect();
     times.sort_unstable();
     if times

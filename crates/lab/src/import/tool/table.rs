@@ -145,6 +145,8 @@ pub(super) fn is_h2load(line: &str) -> bool {
 pub(super) fn h2load(text: &str) -> Result<Read, Mistake> {
     requests(text, b'\t', Some(&H2LOAD), |row| {
         Ok(Request {
+            // Its connection was opened before.
+            first: Some(false),
             end_ns: time("elapsed time", row.required("elapsed time")?, 1e3)?,
             failure: Failure::of(row.status("status")?, ""),
             ..Request::default()

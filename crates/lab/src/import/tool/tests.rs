@@ -177,9 +177,9 @@ fn h2load_writes_microseconds() {
     assert_eq!(
         said(&calls)[3..],
         [
-            ("", 56_915_000, None, "ok"),
-            ("", 13_108_000, None, "status: 404"),
-            ("", 41_000, None, "other: no response"),
+            ("", 56_915_000, Some(false), "ok"),
+            ("", 13_108_000, Some(false), "status: 404"),
+            ("", 41_000, Some(false), "other: no response"),
         ]
     );
 }
