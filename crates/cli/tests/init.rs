@@ -125,6 +125,25 @@ fn a_study_goes_to_standard_output_without_files() {
 }
 
 #[test]
+fn kept_values_are_listed_without_the_values() {
+    let sandbox = sandbox_with(APPS);
+    let curl = "curl 'https://app.example/v1/orders?page=HIDDEN&token=HIDDEN'";
+    let all = ["init", "--curl", curl, "--out", "-", "--show-values"];
+    let output = sandbox
+        .run(&[&all[..], &["--keep-values"]].concat())
+        .exits_with(0)
+        .stderr_contains("value kept: `page` in the query of a URL (6 bytes): no credential")
+        .stderr_contains(
+            "value left out: `token` in the query of a URL (6 bytes): its name has `token`",
+        );
+    assert!(!output.stderr.contains("HIDDEN"), "{output}");
+    sandbox
+        .run(&all)
+        .exits_with(2)
+        .stderr_contains("--show-values: no values are kept; add --keep-values or --server");
+}
+
+#[test]
 fn mistakes_name_what_would_be_right() {
     let sandbox = sandbox_with(APPS);
     sandbox.write("not.har", "[1]");

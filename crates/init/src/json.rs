@@ -9,30 +9,32 @@ const DIGITS_OF_U64: usize = 19;
 /// digits. Keys stay, except those that are data: numbers, addresses and tokens. Equal values get
 /// equal ones, and letters are random, so that the text compresses about as well as it did.
 pub(crate) fn without_values(json: &str) -> String {
-    with_stand_ins(json, Some(0), |_| false, |_| false)
+    with_stand_ins(json, Some(0), |_| false, |_, _| false)
 }
 
-/// Returns valid JSON with other values under the keys that are `secret`, however deep they are, and for strings
-/// that are `secret_value`.
+/// Returns valid JSON with other values under the keys that are `secret`, however deep they are, and for strings and
+/// numbers that are `secret_value`, given the key that they are under; for a key itself, none.
 pub(crate) fn without_secrets(
     json: &str,
     secret: impl FnMut(&str) -> bool,
-    secret_value: impl FnMut(&str) -> bool,
+    secret_value: impl FnMut(Option<&str>, &str) -> bool,
 ) -> String {
     with_stand_ins(json, None, secret, secret_value)
 }
 
 /// Replaces the values within `replaced_at`, a depth of braces and brackets, those under keys that are `secret`, and
-/// strings that are `secret_value`.
+/// strings and numbers that are `secret_value`.
 fn with_stand_ins(
     json: &str,
     mut replaced_at: Option<u32>,
     mut secret: impl FnMut(&str) -> bool,
-    mut secret_value: impl FnMut(&str) -> bool,
+    mut secret_value: impl FnMut(Option<&str>, &str) -> bool,
 ) -> String {
     let mut out = String::with_capacity(json.len());
     let mut stand_ins = StandIns::default();
     let mut depth = 0;
+    let mut key = String::new();
+    let mut outer_keys = Vec::new();
     let mut rest = json;
     while let Some(c) = rest.chars().next() {
         let length = match c {
@@ -44,8 +46,14 @@ fn with_stand_ins(
         let (token, after) = rest.split_at(length);
         rest = after;
         match c {
-            '{' | '[' => depth += 1,
-            '}' | ']' => depth -= 1,
+            '{' | '[' => {
+                depth += 1;
+                outer_keys.push(key.clone());
+            }
+            '}' | ']' => {
+                depth -= 1;
+                key = outer_keys.pop().unwrap_or_default();
+            }
             _ => {}
         }
         // The value of a secret key ends before the next key beside it, or with what holds both.
@@ -53,18 +61,23 @@ fn with_stand_ins(
             replaced_at = None;
         }
         let is_key = c == '"' && after.trim_start().starts_with(':');
-        let text = || serde_json::from_str::<String>(token).unwrap_or_default();
+        let text = || serde_json::from_str::<String>(token).unwrap_or_else(|_| token.to_owned());
+        let is_value = matches!(c, '"' | '-' | '0'..='9');
         let is_kept = match (is_key, replaced_at) {
             (true, Some(_)) => !is_data(token),
-            (false, None) => c != '"' || !secret_value(&text()),
-            (_, at) => at.is_none(),
+            (true, None) => !secret_value(None, &text()),
+            (false, None) => !is_value || !secret_value(Some(&key), &text()),
+            (false, Some(_)) => false,
         };
-        match c {
-            '"' | '-' | '0'..='9' if !is_kept => out.push_str(stand_ins.of(token)),
-            _ => out.push_str(token),
+        match is_value && !is_kept {
+            true => out.push_str(stand_ins.of(token)),
+            false => out.push_str(token),
         }
-        if is_key && replaced_at.is_none() {
-            replaced_at = secret(&text()).then_some(depth);
+        if is_key {
+            key = text();
+            if replaced_at.is_none() {
+                replaced_at = secret(&key).then_some(depth);
+            }
         }
     }
     out
@@ -227,7 +240,7 @@ mod tests {
     fn only_the_values_of_secret_keys_change() {
         let json = r#"{"a": 1, "pw": {"pw": [770011, "deep"], "on": true}, "b": "stays",
             "l": [{"p\u0077": "escaped"}, "also", "Bearer x\u0079z"], "pw": "hunter2"}"#;
-        let plain = without_secrets(json, |key| key == "pw", |value| value == "Bearer xyz");
+        let plain = without_secrets(json, |key| key == "pw", |_, value| value == "Bearer xyz");
         assert_eq!(plain.len(), json.len());
         for secret in ["770011", "deep", "escaped", "hunter2", "Bearer"] {
             assert!(!plain.contains(secret), "{secret} in {plain}");

@@ -88,6 +88,9 @@ pub struct Written {
     pub files: Vec<(String, String)>,
     /// What was left out, replaced or assumed: one line for each kind.
     pub notes: Vec<String>,
+    /// Which values of the requests were kept and which were left out as credentials, and why: one line for each name and
+    /// place. No line has a value.
+    pub values: Vec<String>,
 }
 
 /// Returns a commented study to be changed by hand.

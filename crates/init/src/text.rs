@@ -94,6 +94,7 @@ fn written(
         study,
         files,
         notes: notes.lines(),
+        values: notes.values(),
     })
 }
 

@@ -2,11 +2,14 @@
 //! get the same statistics and the same report. Pure.
 //!
 //! A row is one request, with the columns of `commute report --format csv`. No server of ours saw
-//! it, so its proof is always the client alone.
+//! it, so its proof is always the client alone. The output of load testers becomes such rows.
 
 mod row;
+mod tool;
+mod unit;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use record::{
     Arm, Audit, Call, CallResult, Cell, Cost, Group, Host, Network, Outcome, Planned, Run,
@@ -15,7 +18,9 @@ use record::{
 
 use crate::slug::slug;
 
-pub use row::ImportedCall;
+pub use row::{ImportedCall, PROTOCOLS};
+pub use tool::{Format, Labels};
+pub use unit::whole_ns;
 
 /// Below this size the time is the round trip's rather than the rate's.
 const BULK_BYTES: u64 = 16 << 10;
@@ -38,10 +43,10 @@ pub enum ImportError {
     #[error("there is no request in it")]
     Empty,
     /// A row has a mistake.
-    #[error("line {line}: {message}")]
+    #[error("{place}: {message}")]
     Row {
-        /// The line, from 1, the header included.
-        line: usize,
+        /// Where, e.g. `field.csv: line 2`.
+        place: String,
         /// What is wrong and what would be right.
         message: String,
     },
@@ -55,17 +60,17 @@ pub enum ImportError {
     },
 }
 
-/// Converts rows, each with its line number, to the head and the cells of a run.
-pub fn import(
-    rows: &[(usize, ImportedCall)],
+/// Converts rows, each with the place that it is from, to the head and the cells of a run.
+pub fn import<P: fmt::Display>(
+    rows: &[(P, ImportedCall)],
     options: &ImportOptions,
 ) -> Result<(Run, Vec<Cell>), ImportError> {
     let mut cells: BTreeMap<(String, u32, String), Vec<Call>> = BTreeMap::new();
     let mut arms: Vec<Arm> = Vec::new();
     let mut networks: Vec<String> = Vec::new();
-    for (line, row) in rows {
+    for (place, row) in rows {
         let wrong = |message: String| ImportError::Row {
-            line: *line,
+            place: place.to_string(),
             message,
         };
         row.check().map_err(wrong)?;
@@ -227,11 +232,10 @@ mod tests {
     use super::row::MAX_NAME_BYTES;
     use super::*;
 
-    fn rows(text: &str) -> Vec<(usize, ImportedCall)> {
+    fn rows(text: &str) -> Vec<(String, ImportedCall)> {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
-        (1..)
-            .zip(lines.map(|line| serde_json::from_str(line).unwrap()))
-            .collect()
+        let rows = lines.map(|line| serde_json::from_str(line).unwrap());
+        (1..).map(|n| format!("line {n}")).zip(rows).collect()
     }
 
     fn options() -> ImportOptions {
@@ -274,7 +278,7 @@ mod tests {
             "line 1: tls_ns = 100000001 is after end_ns = 100000000; all are ns from the request's start"
         );
         assert!(wrong(r#""result":"fine""#).contains("line 1: result `fine`"));
-        assert_eq!(import(&[], &options()), Err(ImportError::Empty));
+        assert_eq!(import(&rows(""), &options()), Err(ImportError::Empty));
         let mut other = options();
         other.baseline = Some("ios h4".into());
         let refused = import(&rows(TWO), &other).unwrap_err().to_string();

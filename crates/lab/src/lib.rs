@@ -46,7 +46,9 @@ pub use error::LabError;
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome, UnknownStudy};
 pub use host::facts as host_facts;
-pub use import::{ImportError, ImportOptions, ImportedCall, import};
+pub use import::{
+    Format, ImportError, ImportOptions, ImportedCall, Labels, PROTOCOLS, import, whole_ns,
+};
 pub use lab::Lab;
 pub use network::find as find_network;
 pub use plan::workload::Workload;

@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Keep the values in URLs, header fields, JSON and forms, except credentials
     #[arg(long)]
     keep_values: bool,
+    /// List which values are kept and which are left out as credentials, by name, place and length, and why
+    #[arg(long)]
+    show_values: bool,
     /// Take only the requests to this server of yours, e.g. `https://api.app.example`, and write a
     /// study that runs against it
     #[arg(long, value_name = "URL", value_parser = clap::value_parser!(ServerUrl))]
@@ -72,6 +75,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             args.out.display()
         )));
     }
+    if args.show_values && !args.keep_values && args.server.is_none() {
+        return Err(exit::usage(
+            "--show-values: no values are kept; add --keep-values or --server",
+        ));
+    }
     let stem = args.out.file_stem().unwrap_or_default().to_string_lossy();
     let name = match init::slug(&stem) {
         empty if empty.is_empty() => "study".to_owned(),
@@ -94,6 +102,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     }
     for note in &written.notes {
         out::note!("{note}");
+    }
+    if args.show_values {
+        for value in &written.values {
+            out::note!("value {value}");
+        }
     }
     if arms == Arms::BuiltIn {
         out::note!(
@@ -160,6 +173,7 @@ fn write(args: &Args, options: &Options<'_>) -> anyhow::Result<Written> {
             study: init::template(options.name, options.arms),
             files: Vec::new(),
             notes: Vec::new(),
+            values: Vec::new(),
         })
     }
 }

@@ -73,12 +73,11 @@ struct Command {
     url: Option<String>,
     method: Option<String>,
     headers: Vec<(String, String)>,
-    /// Parts are joined by `&`.
-    data: Vec<Vec<u8>>,
+    data: Option<Vec<u8>>,
     is_json: bool,
     data_in_query: bool,
-    /// What goes to the query besides.
-    url_query: Vec<Vec<u8>>,
+    /// What goes to the query, unless the data do.
+    url_query: Option<Vec<u8>>,
     /// Braces and brackets in the URL are part of it.
     globoff: bool,
 }
@@ -116,6 +115,11 @@ impl Command {
         words.next_if(|word| word == "curl");
         while let Some(word) = words.next() {
             let (option, attached) = match word.as_str() {
+                // No option follows.
+                "--" => {
+                    words.try_for_each(|url| command.add_url(url))?;
+                    break;
+                }
                 long if long.starts_with("--") => match long.split_once('=') {
                     Some((option, value)) => (whole(option), Some(value.to_owned())),
                     None => (whole(long), None),
@@ -197,31 +201,37 @@ impl Command {
             "--url" => self.add_url(value)?,
             "-A" | "--user-agent" => self.headers.push(("user-agent".to_owned(), value)),
             "-H" | "--header" => {
-                // `name;` is a field without a value, `name:` one that curl leaves out.
-                if let Some((name, value)) = value.split_once(':')
-                    && !value.trim().is_empty()
-                {
-                    self.headers
-                        .push((name.trim().to_owned(), value.trim().to_owned()));
+                let fields = content(&value)?;
+                for field in String::from_utf8_lossy(&fields).split(['\r', '\n']) {
+                    // `name;` is a field without a value, `name:` one that curl leaves out.
+                    if let Some((name, value)) = field.split_once(':')
+                        && !value.trim().is_empty()
+                    {
+                        self.headers
+                            .push((name.trim().to_owned(), value.trim().to_owned()));
+                    }
                 }
             }
-            "--data-raw" => self.data.push(value.into_bytes()),
-            "--data-binary" => self.data.push(content(&value)?),
+            "--data-raw" => append(&mut self.data, "&", &value.into_bytes()),
+            "--data-binary" => append(&mut self.data, "&", &content(&value)?),
             "-d" | "--data" | "--data-ascii" => {
                 let mut data = content(&value)?;
                 if value.starts_with('@') {
                     data.retain(|b| !b"\r\n\0".contains(b));
                 }
-                self.data.push(data);
+                append(&mut self.data, "&", &data);
             }
-            "--data-urlencode" => self.data.push(url_encoded(&value, content)?),
-            // A plus says that it is encoded already.
-            "--url-query" => self.url_query.push(match value.strip_prefix('+') {
-                Some(plain) => plain.as_bytes().to_vec(),
-                None => url_encoded(&value, content)?,
-            }),
+            "--data-urlencode" => append(&mut self.data, "&", &url_encoded(&value, content)?),
+            "--url-query" => {
+                // A plus says that it is encoded already.
+                let part = match value.strip_prefix('+') {
+                    Some(plain) => plain.as_bytes().to_vec(),
+                    None => url_encoded(&value, content)?,
+                };
+                append(&mut self.url_query, "&", &part);
+            }
             "--json" => {
-                self.data.push(content(&value)?);
+                append(&mut self.data, "", &content(&value)?);
                 self.is_json = true;
             }
             credential if LEFT_OUT_WITH_VALUE.contains(&credential) => {
@@ -247,13 +257,10 @@ impl Command {
         if !self.globoff {
             url = without_glob(&url).map_err(CurlError::Glob)?;
         }
-        // `--json` is data without a separator.
-        let separator: &[u8] = if self.is_json { b"" } else { b"&" };
-        let mut data = (!self.data.is_empty()).then(|| self.data.join(separator));
+        let mut data = self.data;
         let of_data = data.take_if(|_| self.data_in_query);
-        for part in self.url_query.into_iter().chain(of_data) {
-            let begin = if url.contains('?') { '&' } else { '?' };
-            url = format!("{url}{begin}{}", String::from_utf8_lossy(&part));
+        if let Some(part) = of_data.or(self.url_query) {
+            url = with_query(&url, &String::from_utf8_lossy(&part));
         }
         let by_default = match data {
             Some(_) => "POST",
@@ -319,19 +326,40 @@ fn is_assignment(word: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_part)
 }
 
+/// Appends a part, after a separator if it is not the first.
+fn append(whole: &mut Option<Vec<u8>>, separator: &str, part: &[u8]) {
+    match whole {
+        None => *whole = Some(part.to_vec()),
+        Some(whole) => {
+            whole.extend(separator.as_bytes());
+            whole.extend(part);
+        }
+    }
+}
+
+/// Appends to the query of a URL.
+fn with_query(url: &str, part: &str) -> String {
+    let url = url.split('#').next().unwrap_or_default();
+    let separator = match url.split_once('?') {
+        None => "?",
+        Some((_, query)) if query.is_empty() || query.ends_with('&') => "",
+        Some(_) => "&",
+    };
+    format!("{url}{separator}{part}")
+}
+
 /// Returns the data of `--data-urlencode`: `content`, `=content`, `name=content`, `@file` or `name@file`.
 fn url_encoded(
     value: &str,
     content: impl Fn(&str) -> Result<Vec<u8>, CurlError>,
 ) -> Result<Vec<u8>, CurlError> {
-    let (name, bytes) = match value.find(['=', '@']) {
-        Some(at) if value[at..].starts_with('=') => {
-            (&value[..at], value.as_bytes()[at + 1..].to_vec())
-        }
-        Some(at) => (&value[..at], content(&value[at..])?),
-        None => ("", value.as_bytes().to_vec()),
+    // A file's name begins where there is no `=`.
+    let (name, bytes) = match (value.split_once('='), value.find('@')) {
+        (Some((name, text)), _) => (name, text.as_bytes().to_vec()),
+        (None, Some(at)) => (&value[..at], content(&value[at..])?),
+        (None, None) => ("", value.as_bytes().to_vec()),
     };
-    let encoded = percent_encoded(&bytes, b"-._~");
+    let encoded = percent_encoded(&bytes, b"-._~").replace("%20", "+");
     Ok(match name {
         "" => encoded.into_bytes(),
         name => format!("{name}={encoded}").into_bytes(),
@@ -369,5 +397,7 @@ fn without_glob(url: &str) -> Result<String, String> {
     Ok(plain)
 }
 
+#[cfg(test)]
+mod real;
 #[cfg(test)]
 mod tests;

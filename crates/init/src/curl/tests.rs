@@ -177,12 +177,12 @@ fn bodies_and_urls_are_encoded_as_curl_does() {
         (
             "curl http://a/q --data-urlencode 'msg=hello there'",
             "/q",
-            "msg=hello%20there".len(),
+            "msg=hello+there".len(),
         ),
         (
             "curl http://a/q --data-urlencode 'a b' --data-urlencode '=c&'",
             "/q",
-            "a%20b&c%26".len(),
+            "a+b&c%26".len(),
         ),
         (
             "curl -G http://a/q --data-urlencode msg@body.json",

@@ -112,28 +112,35 @@ const TOKEN_BEGINNINGS: &[&str] = &[
 /// A shorter text that begins like a token is a word.
 const TOKEN_CHARS: usize = 16;
 
-/// Whether a name is that of a credential.
-pub(super) fn is_credential(name: &str) -> bool {
+/// Returns why a name is that of a credential, if it is: the part of it that says so.
+pub(super) fn by_name(name: &str) -> Option<String> {
     let words = words(name);
-    let is_secret = |word: &String| {
+    let secret_part = |word: &String| {
         let word = word.as_str();
-        !HARMLESS_WORDS.contains(&word)
-            && (CREDENTIAL_WORDS.contains(&word)
-                || CREDENTIALS.iter().any(|part| word.contains(part)))
+        let parts = CREDENTIALS.iter().filter(|part| word.contains(*part));
+        let whole = CREDENTIAL_WORDS.iter().filter(|known| **known == word);
+        match HARMLESS_WORDS.contains(&word) {
+            true => None,
+            false => whole.chain(parts).next().copied(),
+        }
     };
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
     let is_code = has("code") && !HARMLESS_CODES.iter().any(|word| has(word));
     let joined = words.concat();
-    is_code
-        || words.iter().any(is_secret)
-        || CREDENTIAL_PHRASES
+    let phrase = || {
+        CREDENTIAL_PHRASES
             .iter()
-            .any(|phrase| joined.contains(phrase))
+            .copied()
+            .find(|phrase| joined.contains(phrase))
+    };
+    let part = words.iter().find_map(secret_part);
+    let part = part.or(is_code.then_some("code")).or_else(phrase)?;
+    Some(format!("its name has `{part}`"))
 }
 
-/// Whether a value is plainly a credential, whatever its name: a JWT (RFC 7519), what an `authorization` field has
-/// (RFC 7617, RFC 6750), or a token of a well-known service.
-pub(super) fn is_secret(value: &str) -> bool {
+/// Returns why a value is plainly a credential, whatever its name, if it is: a JWT (RFC 7519), what an `authorization`
+/// field has (RFC 7617, RFC 6750), or a token of a well-known service.
+pub(super) fn by_form(value: &str) -> Option<String> {
     let value = value.trim();
     let is_scheme = value.split_once(' ').is_some_and(|(scheme, rest)| {
         let rest = rest.trim();
@@ -152,36 +159,67 @@ pub(super) fn is_secret(value: &str) -> bool {
     };
     let is_jwt =
         value.starts_with("eyJ") && (3..=5).contains(&parts.len()) && parts.iter().all(is_base64);
-    let begins = |beginning: &&str| value.starts_with(*beginning);
-    let is_token = value.len() >= TOKEN_CHARS && TOKEN_BEGINNINGS.iter().any(begins);
-    is_scheme || is_jwt || is_token
+    let mut beginnings = TOKEN_BEGINNINGS.iter();
+    let beginning = beginnings.find(|beginning| value.starts_with(**beginning));
+    match beginning.filter(|_| value.len() >= TOKEN_CHARS) {
+        _ if is_scheme => Some("it is what an authorization field has".to_owned()),
+        _ if is_jwt => Some("it is a JWT".to_owned()),
+        Some(beginning) => Some(format!("it begins with `{}`", beginning.trim())),
+        None => None,
+    }
 }
 
-/// Pairs like `name=value`, with x for the values that are credentials by their names.
+/// Whether a value is plainly a credential.
+pub(super) fn is_secret(value: &str) -> bool {
+    by_form(value).is_some()
+}
+
+/// Pairs like `name=value`, with x for the values that are credentials by their names or by their form.
 pub(super) fn without_credentials(
     pairs: &str,
     separator: char,
     of: &str,
     notes: &mut Notes,
 ) -> String {
-    let plain = |pair: &str| match pair.split_once('=') {
-        Some((name, value))
-            if !value.is_empty()
-                && (is_credential(&decoded(name))
-                    || is_secret(&decoded(&value.replace('+', " ")))) =>
-        {
-            notes.left_out(format!("the value of `{}` in {of}", shown(&decoded(name))));
-            format!("{name}={}", "x".repeat(value.len()))
+    let mut plain = |pair: &str| {
+        let text = |part: &str| decoded(&part.replace('+', " "));
+        let (name, value) = match pair.split_once('=') {
+            // A token may end in `=`.
+            Some((name, value)) if !is_secret(&text(pair)) => (name, value),
+            _ => ("", pair),
+        };
+        let shown_name = shown(&decoded(name));
+        let why = by_name(&decoded(name)).or_else(|| by_form(&text(value)));
+        match why {
+            _ if value.is_empty() => pair.to_owned(),
+            Some(why) => {
+                notes.left_out(match name {
+                    "" => format!("a value without a name in {of}"),
+                    _ => format!("the value of `{shown_name}` in {of}"),
+                });
+                notes.value(of, shown_name, value.len(), Some(why));
+                let x = "x".repeat(value.len());
+                pair.strip_suffix(value).unwrap_or_default().to_owned() + &x
+            }
+            None => {
+                // A part of a path is no value.
+                if pair.contains('=') || separator == '&' {
+                    notes.value(of, shown_name, value.len(), None);
+                }
+                pair.to_owned()
+            }
         }
-        _ => pair.to_owned(),
     };
-    let plain: Vec<String> = pairs.split(separator).map(plain).collect();
+    let plain: Vec<String> = pairs.split(separator).map(&mut plain).collect();
     plain.join(&separator.to_string())
 }
 
-/// A name for the terminal: whoever made the recording chose it.
+/// A name for the terminal: whoever made the recording chose it, and it may be a credential itself.
 pub(super) fn shown(name: &str) -> String {
-    name.escape_debug().take(64).collect()
+    match is_secret(name) {
+        true => "(a credential)".to_owned(),
+        false => name.escape_debug().take(64).collect(),
+    }
 }
 
 /// The words of a name like `user-pin`, `user_pin` or `userPin`, in lower case.
@@ -237,7 +275,7 @@ mod tests {
             "authorization",
             "apikey",
         ] {
-            assert!(is_credential(name), "{name}");
+            assert!(by_name(name).is_some(), "{name}");
         }
         for name in [
             "zipcode",
@@ -258,7 +296,7 @@ mod tests {
             "panel",
             "company",
         ] {
-            assert!(!is_credential(name), "{name}");
+            assert!(by_name(name).is_none(), "{name}");
         }
     }
 

@@ -6,7 +6,7 @@ mod segment;
 use crate::json;
 use crate::notes::Notes;
 use crate::url::{Url, decoded};
-use credential::{is_credential, is_secret, shown, without_credentials};
+use credential::{by_form, by_name, is_secret, shown, without_credentials};
 use segment::{plain_segment, stand_in};
 
 /// Fields that a client or the lab sets by itself, and those of one connection or one part of a body.
@@ -45,6 +45,9 @@ const HARMLESS: &[&str] = &[
     "pragma",
     "x-requested-with",
 ];
+/// The places of values, in notes.
+const FIELDS: &str = "the header fields";
+const JSON: &str = "a JSON body";
 /// What a study may have, with room for what tells two origins apart.
 const MAX_PATH_BYTES: usize = 1900;
 const MAX_FIELDS_BYTES: usize = 8000;
@@ -181,8 +184,9 @@ pub(crate) fn headers(
         let bytes = name.len() + value.len();
         if !is_name || bytes > left_bytes {
             notes.left_out("a header field that is too long, or whose name is not valid");
-        } else if is_credential(&name) || is_secret(value) {
+        } else if let Some(why) = by_name(&name).or_else(|| by_form(value)) {
             notes.left_out(format!("the header field {name}"));
+            notes.value(FIELDS, name, value.len(), Some(why));
         } else if kept.iter().any(|(known, _)| *known == name) {
             notes.left_out(format!("a second header field {name}"));
         } else if keep_values || HARMLESS.contains(&name.as_str()) {
@@ -194,6 +198,9 @@ pub(crate) fn headers(
                 }
             };
             left_bytes -= bytes;
+            if keep_values {
+                notes.value(FIELDS, name.clone(), value.len(), None);
+            }
             kept.push((name, value.chars().map(visible).collect()));
         } else {
             notes.replaced(format!(
@@ -222,21 +229,30 @@ pub(crate) fn json(text: &str, keep_values: bool, notes: &mut Notes) -> Option<S
         return None;
     }
     if keep_values {
-        let mut by_value = 0;
-        let by_name = |key: &str| {
-            let is_secret = is_credential(key);
-            if is_secret {
-                notes.left_out(format!("the value of `{}` in a JSON body", shown(key)));
+        let mut values = Vec::new();
+        let is_secret_name = |key: &str| {
+            let why = by_name(key);
+            if why.is_some() {
+                notes.left_out(format!("the value of `{}` in {JSON}", shown(key)));
+                notes.value(JSON, shown(key), 0, why.clone());
             }
-            is_secret
+            why.is_some()
         };
-        let plain = json::without_secrets(text, by_name, |value| {
-            let is_secret = is_secret(value);
-            by_value += u32::from(is_secret);
+        let plain = json::without_secrets(text, is_secret_name, |key, value| {
+            let why = by_form(value);
+            let is_secret = why.is_some();
+            values.push((key.map(shown), value.len(), why));
             is_secret
         });
-        for _ in 0..by_value {
-            notes.left_out("a value in a JSON body that is a credential by its form");
+        for (key, bytes, why) in values {
+            if why.is_some() {
+                notes.left_out("a value in a JSON body that is a credential by its form");
+            }
+            match key {
+                Some(key) => notes.value(JSON, key, bytes, why),
+                None if why.is_some() => notes.value(JSON, String::new(), bytes, why),
+                None => {}
+            }
         }
         return Some(plain);
     }

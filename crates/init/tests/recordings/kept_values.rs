@@ -148,3 +148,66 @@ fn kept_values_are_those_of_paths_too() {
     assert_eq!(values(&written, "path"), ["/orders/17?page=2", "/health"]);
     assert_noted(&written, "note: /health is a path of the lab's own server");
 }
+
+/// Names, lengths and reasons are listed; values never are, nor names that are credentials.
+#[test]
+fn what_becomes_of_values_is_listed() {
+    const TOKEN: &str = "ghp_0123456789abcdef0123";
+    const JWT: &str = "eyJhbGciOiJ9.eyJzIjoxfQ.dozjgNryP4J3jVmNHl0w5N";
+    let body = json!({
+        "user": {"name": "HIDDEN1", "tags": ["a", "HIDDEN2"], "pin": 112_233},
+        "age": 42,
+        "state": JWT,
+        TOKEN: 1,
+    });
+    let mut post = post(
+        0,
+        &format!(
+            "https://a.example/x?page=HIDDEN3&page=2&sid=HIDDEN4&q=Bearer+abc&{TOKEN}&{TOKEN}=1"
+        ),
+        "application/json",
+        &body.to_string(),
+        "{}",
+    );
+    post["request"]["headers"] = json!([
+        {"name": "X-User", "value": "HIDDEN5"},
+        {"name": "X-Otp", "value": "HIDDEN6"},
+    ]);
+    let keep = Options {
+        keep_values: true,
+        ..OPTIONS
+    };
+    let written = from_har(&har(&[post]), &keep).unwrap();
+    let why = "no credential by its name or its form";
+    let query = "in the query of a URL";
+    assert_eq!(
+        written.values,
+        [
+            format!("kept: `(a credential)` in a JSON body (1 byte): {why}"),
+            format!("kept: `age` in a JSON body (2 bytes): {why}"),
+            format!("kept: `name` in a JSON body (7 bytes): {why}"),
+            format!("kept: `tags` in a JSON body (2 times, up to 7 bytes): {why}"),
+            format!("kept: `x-user` in the header fields (7 bytes): {why}"),
+            format!("kept: `page` {query} (2 times, up to 7 bytes): {why}"),
+            "left out: what has no name in a JSON body (24 bytes): it begins with `ghp_`"
+                .to_owned(),
+            format!(
+                "left out: what has no name {query} (2 times, up to 26 bytes): it begins with `ghp_`"
+            ),
+            "left out: `state` in a JSON body (46 bytes): it is a JWT".to_owned(),
+            format!("left out: `q` {query} (10 bytes): it is what an authorization field has"),
+            "left out: `x-otp` in the header fields (7 bytes): its name has `otp`".to_owned(),
+            "left out: `pin` in a JSON body: its name has `pin`".to_owned(),
+            format!("left out: `sid` {query} (7 bytes): its name has `sid`"),
+        ]
+    );
+    let files = format!("{} {:?}", written.study, written.files);
+    for secret in [TOKEN, JWT, "112233", "HIDDEN4", "HIDDEN6"] {
+        assert!(!files.contains(secret), "{secret} in {files}");
+        assert!(
+            !written.notes.join(" ").contains(secret),
+            "{secret} is noted"
+        );
+    }
+    assert!(files.contains("HIDDEN1"), "{files}");
+}

@@ -9,11 +9,11 @@ use crate::slug::slug;
 pub(super) const MAX_NAME_BYTES: usize = 56;
 /// How long a request takes: from a loopback's to a large download's.
 const PLAUSIBLE_NS: std::ops::RangeInclusive<u64> = 10_000..=3_600_000_000_000;
-/// `auto`: of an arm that chooses by itself.
-const PROTOCOLS: [&str; 5] = ["h1", "h2", "h3", "grpc", "auto"];
+/// What an imported arm uses; `auto` if it chooses by itself.
+pub const PROTOCOLS: [&str; 5] = ["h1", "h2", "h3", "grpc", "auto"];
 
 /// One row of an import. The first five fields are required.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct ImportedCall {
     /// Name of the network, e.g. `train to Leeds, operator A`.
     pub network: String,

@@ -14,11 +14,10 @@ const REQUIRED: [&str; 5] = ["network", "arm", "protocol", "block", "end_ns"];
 const WHOLE_NUMBER: &str = "a whole number, 0 or more";
 const NUMBER: &str = "a number, 0 or more";
 
-type Rows = Vec<(usize, ImportedCall)>;
+pub(super) type Rows = Vec<(usize, ImportedCall)>;
 
 /// Reads every row, with the number of its line.
 pub(super) fn read(path: &Path, text: &str) -> anyhow::Result<Rows> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let extension = path.extension().unwrap_or_default();
     match extension == "ndjson" || extension == "jsonl" {
         true => from_json(text),
@@ -60,7 +59,7 @@ fn object_in_ns(object: Map<String, Value>) -> Result<Map<String, Value>, String
             None => (key, value),
             Some((name, _)) if value.is_null() => (name, value),
             Some((name, ns)) => {
-                let time = unit::whole_ns(&value.to_string(), ns);
+                let time = lab::whole_ns(&value.to_string(), ns);
                 let time = time.ok_or_else(|| format!("`{key}` is {value}, expected {NUMBER}"))?;
                 (name, time.into())
             }
@@ -142,7 +141,7 @@ fn record_in_ns(
     let fields = record.iter().zip(columns).zip(units);
     fields
         .map(|((value, column), unit)| match unit {
-            Some((_, ns)) if !value.is_empty() => unit::whole_ns(value, *ns)
+            Some((_, ns)) if !value.is_empty() => lab::whole_ns(value, *ns)
                 .map(|time| time.to_string())
                 .ok_or_else(|| format!("`{column}` is {value:?}, expected {NUMBER}")),
             _ => Ok(value.to_owned()),

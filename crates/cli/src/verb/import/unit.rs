@@ -13,13 +13,6 @@ pub(super) fn in_ns(column: &str) -> Option<(String, f64)> {
     })
 }
 
-/// Returns a time in whole ns; none if it is no number of 0 or more.
-pub(super) fn whole_ns(value: &str, ns: f64) -> Option<u64> {
-    let number: f64 = value.trim().parse().ok()?;
-    let ns = (number * ns).round();
-    (0.0..=u64::MAX as f64).contains(&ns).then_some(ns as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,14 +27,6 @@ mod tests {
         assert_eq!(in_ns("tls_s"), Some(("tls_ns".to_owned(), 1e9)));
         for other in ["end_ns", "server_hits", "requests", "latency_ms"] {
             assert_eq!(in_ns(other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn fractions_of_a_unit_are_whole_ns() {
-        assert_eq!(whole_ns(" 200.25 ", 1e6), Some(200_250_000));
-        for wrong in ["", "-1", "NaN", "inf", "1e30", "x"] {
-            assert_eq!(whole_ns(wrong, 1e6), None, "{wrong}");
         }
     }
 }
