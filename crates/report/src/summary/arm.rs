@@ -133,6 +133,9 @@ pub struct CommonLosses {
     pub lost_by_both: u64,
     /// Of those, the packets that only one lost.
     pub lost_by_one: u64,
+    /// How many packets only one may lose before the A/A check fails; all that were lost if the check could not have
+    /// failed.
+    pub tolerated: u64,
 }
 
 /// An arm's role in the study.
