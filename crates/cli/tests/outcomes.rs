@@ -81,9 +81,8 @@ fn the_reason_is_printed_once_for_each_arm() {
     );
 }
 
-#[test]
-fn requests_slower_than_the_timeout_are_censored() {
-    let sandbox = Sandbox::new();
+/// Writes `slow-study.toml`, all of whose requests time out.
+fn add_slow_study(sandbox: &Sandbox, blocks: u32) {
     sandbox.add_small_study();
     // 100 kB take 8 s at 100 kbit/s, far more than the timeout of 1.5 s.
     let slow = BASIC_NETWORK
@@ -92,13 +91,19 @@ fn requests_slower_than_the_timeout_are_censored() {
     sandbox.write("slow.toml", &slow);
     let study = SMALL_STUDY
         .replace("basic.toml", "slow.toml")
-        .replace("blocks = 2", "blocks = 1")
+        .replace("blocks = 2", &format!("blocks = {blocks}"))
         .replace("timeout_s = 5", "timeout_s = 1.5")
         .replace(
             "call = \"echo\"\ntimes = 2",
             "get = \"image\"\nbytes = 100000",
         );
     sandbox.write("slow-study.toml", &study);
+}
+
+#[test]
+fn requests_slower_than_the_timeout_are_censored() {
+    let sandbox = Sandbox::new();
+    add_slow_study(&sandbox, 1);
     let output = sandbox
         .run(&["run", "slow-study.toml", "--out", "run", "--no-self-test"])
         .exits_with(0);
@@ -129,6 +134,31 @@ fn requests_slower_than_the_timeout_are_censored() {
         .run(&["report", "clean"])
         .exits_with(0)
         .stdout_contains("timed out");
+}
+
+/// Two cells of each arm wait for their timeouts, and no later one does, in a resumed run either.
+#[test]
+fn arms_that_only_time_out_are_given_up() {
+    let sandbox = Sandbox::new();
+    add_slow_study(&sandbox, 3);
+    let first = sandbox.run(&["run", "slow-study.toml", "--out", "run", "--no-self-test"]);
+    let reason = "all 2 requests of the arm's first 2 cells on this network timed out";
+    let output = first
+        .exits_with(3)
+        .stderr_contains("every request timed out")
+        .stderr_contains(&format!("given up, and every later cell: {reason}"))
+        .stdout_contains("No answer: 1 of 3 cells of one were given up: all 2 requests of");
+    assert_eq!(output.stderr.matches("given up").count(), 2, "{output}");
+    let extended = sandbox.run(&["run", "--resume", "run", "--blocks", "5"]);
+    extended.exits_with(3).stdout_contains("6 given up");
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        let expected = if cell.block < 2 { 1 } else { 0 };
+        assert_eq!(cell.calls.len(), expected, "{}", cell.id);
+        let is_given_up = matches!(cell.outcome, Outcome::GivenUp { .. });
+        assert_eq!(is_given_up, cell.block >= 2, "{}", cell.id);
+    }
 }
 
 /// A study without its baseline has no answer, so nothing is run.

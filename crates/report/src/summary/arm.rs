@@ -43,9 +43,9 @@ pub struct ArmSummary {
     pub cells: CellCounts,
     /// The first attempts of its cells, from which figures and verdicts are made.
     pub first_attempts: Attempts,
-    /// Why cells were noisy, failed or were unsupported.
+    /// Why cells were noisy, failed, were unsupported or given up.
     pub reasons: Vec<String>,
-    /// Of the reasons why cells failed or were unsupported, the one that most of them gave; absent if none
+    /// Of the reasons why cells failed, were unsupported or given up, the one that most of them gave; absent if none
     /// did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commonest_reason: Option<String>,
