@@ -154,10 +154,13 @@ impl Feasibility {
     }
 
     /// Returns a line for each reason that keeps arms from being measured, with the arms, then one that names the
-    /// arms that remain. Empty if all can be measured.
+    /// arms that remain. Empty if all can be measured, or if the plan is refused, which says it.
     pub fn warnings(&self) -> Vec<String> {
-        let mut lines = self.by_reason();
-        if !lines.is_empty() && self.refusal().is_none() {
+        let mut lines = Vec::new();
+        if self.refusal().is_none() {
+            lines = self.by_reason();
+        }
+        if !lines.is_empty() {
             let remaining = self.remaining().join(", ");
             lines.push(format!(
                 "arms that remain: {remaining}; cells of the others are recorded as unsupported. To leave an arm \
@@ -190,31 +193,27 @@ impl Feasibility {
     }
 
     /// Returns why the plan cannot have an answer, if so: the baseline cannot be measured, or no arm that is
-    /// compared with it.
+    /// compared with it. Names every arm that cannot be measured.
     pub fn refusal(&self) -> Option<String> {
         let of = |role: Role| self.arms.iter().filter(move |arm| arm.role == role);
         let fails = |arm: &&ArmFeasibility| !arm.reasons.is_empty();
-        let reasons_of = |arm: &ArmFeasibility| arm.reasons.join("; ");
         let baseline = of(Role::Baseline).next()?;
-        if fails(&baseline) {
-            return Some(format!(
+        let head = if fails(&baseline) {
+            format!(
                 "`{}`, the baseline, cannot be measured: {}",
                 baseline.name,
-                reasons_of(baseline)
-            ));
-        }
-        let lines: Vec<String> = of(Role::Rival)
-            .map(|arm| format!("\n  arm `{}`: {}", arm.name, reasons_of(arm)))
-            .collect();
-        let nothing_left = of(Role::Rival).all(|arm| fails(&arm));
-        (nothing_left && !lines.is_empty()).then(|| {
-            format!(
-                "no arm can be compared with the baseline; arms that remain: {}{}\n`commute stacks` lists what each \
-                 stack offers",
-                self.remaining().join(", "),
-                lines.concat()
+                baseline.reasons.join("; ")
             )
-        })
+        } else if of(Role::Rival).next().is_some() && of(Role::Rival).all(|arm| fails(&arm)) {
+            let remaining = self.remaining().join(", ");
+            format!("no arm can be compared with the baseline; arms that remain: {remaining}")
+        } else {
+            return None;
+        };
+        let others = (self.arms.iter()).filter(|arm| fails(arm) && arm.role != Role::Baseline);
+        let lines = others.map(|arm| format!("\n  arm `{}`: {}", arm.name, arm.reasons.join("; ")));
+        let lines: String = lines.collect();
+        Some(head + &lines + "\n`commute stacks` lists what each stack offers")
     }
 
     /// Returns the arms that can be measured, with their roles.
@@ -280,12 +279,19 @@ mod tests {
                     "no arm can be compared with the baseline; arms that remain: `a` (baseline), `again` (A/A)\n  \
                      arm `b`: no\n  arm `c`: nor\n`commute stacks` lists what each stack offers",
                 ),
-                &["arm `b`: no", "arm `c`: nor"],
+                &[],
             ),
             (
-                &[("a", Baseline, "no"), ("b", Rival, "")],
-                Some("`a`, the baseline, cannot be measured: no"),
-                &["arm `a`: no"],
+                &[
+                    ("a", Baseline, "no"),
+                    ("again", Copy, "no"),
+                    ("b", Rival, ""),
+                ],
+                Some(
+                    "`a`, the baseline, cannot be measured: no\n  arm `again`: no\n`commute stacks` lists what each \
+                     stack offers",
+                ),
+                &[],
             ),
         ] {
             let found = feasibility(arms);
