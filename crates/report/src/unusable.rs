@@ -41,13 +41,11 @@ pub(crate) fn given_up(arm: &ArmSummary) -> Option<String> {
 /// Returns why nothing can be said on a network: the baseline has no results, or no other arm has any.
 /// Empty if something can be said.
 pub(crate) fn no_answer(arms: &[ArmSummary]) -> Vec<String> {
-    let why = |arm: &ArmSummary| {
-        fault(arm)
-            .or_else(|| unsupported(arm))
-            .or_else(|| given_up(arm))
-    };
+    let why = |arm: &ArmSummary| fault(arm).or_else(|| unsupported(arm));
     let of = |role: Role| arms.iter().filter(move |arm| arm.role == role);
-    let baseline: Vec<String> = of(Role::Baseline).filter_map(why).collect();
+    // That another arm only times out is an answer; that the baseline does leaves nothing to compare with.
+    let baseline = of(Role::Baseline).filter_map(|arm| why(arm).or_else(|| given_up(arm)));
+    let baseline: Vec<String> = baseline.collect();
     if !baseline.is_empty() {
         return baseline;
     }

@@ -144,6 +144,18 @@ fn arm_that_was_given_up_is_named_and_not_judged() {
     }
 }
 
+/// That HTTP/3 never gets a response on a network is an answer, and no fault of the run.
+#[test]
+fn baseline_is_advised_if_every_other_arm_was_given_up() {
+    let summary = with_given_up(&["quinn h3", "libcurl h1", "libcurl h2"]);
+    assert!(summary.invalid.is_empty(), "{:?}", summary.invalid);
+    let network = &summary.networks[0];
+    assert_eq!(network.advice, Advice::Stay);
+    let start = "Use hyper h2: no other arm has results. 8 of 10 cells of quinn h3 were given up: all 32 requests \
+                 timed out (invented). ";
+    assert!(network.sentence.starts_with(start), "{}", network.sentence);
+}
+
 #[test]
 fn given_up_baseline_gives_no_answer() {
     let summary = with_given_up(&["hyper h2"]);
