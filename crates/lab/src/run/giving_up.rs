@@ -211,6 +211,22 @@ mod tests {
         }
     }
 
+    /// A cell that was in flight when the arm was given up may have had a response.
+    #[test]
+    fn arm_that_was_given_up_stays_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::create(dir.path()).unwrap();
+        run_in(&store, &|_| vec![late()]);
+        let mut cells = store.read().unwrap().cells().to_vec();
+        let measured = cells.iter_mut().filter(|cell| cell.is_measured());
+        measured.for_each(|cell| cell.calls[0].result = CallResult::Ok);
+        for order in [cells.clone(), cells.into_iter().rev().collect()] {
+            let known = GivingUp::of(&order);
+            let plan = small_plan();
+            assert!(plan.cells().all(|planned| known.reason(planned).is_some()));
+        }
+    }
+
     /// The record of one cell is removed, as if the run had been interrupted before; the server responds now.
     #[test]
     fn resumed_run_gives_the_same_arms_up() {
