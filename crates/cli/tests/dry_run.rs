@@ -83,9 +83,10 @@ fn plans_that_will_not_measure_are_warned_of() {
         .run(&["run", "doubtful.toml", "--dry-run"])
         .exits_with(0);
     for warning in [
-        "warning: arm `absent h3`: ",
-        "warning: arm `absent h3`: absent does not offer h3",
-        "warning: arm `old h2`: key p256: old accepts rsa-2048 only",
+        "warning: this study will not be run: no arm can be compared with the baseline; ",
+        "\n  arm `absent h3`: not installed (",
+        "; absent does not offer h3\n",
+        "\n  arm `old h2`: key p256: old accepts rsa-2048 only\n",
         "warning: group `other`: its body is not the echo message",
         "2 planned; too few for any verdict",
     ] {

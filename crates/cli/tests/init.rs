@@ -13,17 +13,24 @@ fn recording() -> String {
     std::fs::read_to_string(har).unwrap()
 }
 
-/// A sandbox with drivers of these names.
-fn sandbox_with(stacks: &[&str]) -> Sandbox {
+/// A sandbox with drivers of these names, each with what is Rust's behind it.
+fn sandbox_with(stacks: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();
-    for name in stacks {
-        sandbox.add_stack(name, r#""h2", "h3""#, &["{commute}", "driver", "hyper"]);
+    for (name, driver) in stacks {
+        sandbox.add_stack(name, r#""h2", "h3""#, &["{commute}", "driver", driver]);
     }
     sandbox
 }
 
-const APPS: &[&str] = &["okhttp", "cronet"];
-const BUILT_IN: &[&str] = &["hyper", "quinn"];
+const APPS: &[(&str, &str)] = &[("okhttp", "hyper"), ("cronet", "quinn")];
+const BUILT_IN: &[(&str, &str)] = &[("hyper", "hyper"), ("quinn", "quinn")];
+/// In which Cronet has no HTTP/3.
+const WITHOUT_H3: &[(&str, &str)] = &[
+    ("okhttp", "hyper"),
+    ("cronet", "hyper"),
+    ("hyper", "hyper"),
+    ("quinn", "quinn"),
+];
 
 #[test]
 fn a_recording_is_written_with_its_bodies() {
@@ -80,6 +87,20 @@ fn the_study_compares_what_is_installed() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn arms_that_cannot_do_the_study_are_left_out() {
+    let sandbox = sandbox_with(WITHOUT_H3);
+    sandbox.write("shop.har", &recording());
+    let output = sandbox.run(&["init", "--har", "shop.har", "--out", "shop.toml"]);
+    output
+        .exits_with(0)
+        .stderr_contains("note: OkHttp and Cronet are left out")
+        .stderr_contains("arm `cronet h3`: hyper does not offer h3");
+    let text = std::fs::read_to_string(sandbox.work().join("shop.toml")).unwrap();
+    assert!(text.contains("baseline = \"hyper h2\""), "{text}");
+    assert!(!text.contains("stack = \"cronet\""), "{text}");
 }
 
 #[test]
@@ -180,7 +201,8 @@ fn mistakes_name_what_would_be_right() {
 
 #[test]
 fn recordings_and_bodies_come_from_standard_input_too() {
-    let sandbox = sandbox_with(APPS);
+    // Where apps' libraries are left out, the study is written twice.
+    let sandbox = sandbox_with(WITHOUT_H3);
     sandbox.write("shop.har", &recording());
     sandbox.write("body.json", "{\"page\": 1}");
     let piped = |file: &str, args: &str| {

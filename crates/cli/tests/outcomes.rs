@@ -8,13 +8,14 @@ use common::Sandbox;
 use common::study::{BASIC_NETWORK, SMALL_STUDY, assert_complete, counted_cells};
 use record::{CallResult, Cell, Outcome, Store};
 
-/// Writes `other.toml`: [`SMALL_STUDY`] with one more arm, called `other`.
+/// Writes `other.toml`: [`SMALL_STUDY`] with two more arms, of which the one called `other` is for the caller to choose.
 fn add_arm(sandbox: &Sandbox, stack: &str, protocol: &str) {
     let arm =
         format!("[[arm]]\nname = \"other\"\nstack = \"{stack}\"\nprotocol = \"{protocol}\"\n");
+    let measured = "[[arm]]\nstack = \"hyper\"\nprotocol = \"h1\"\n[[step]]";
     let study = SMALL_STUDY
         .replace("blocks = 2", "blocks = 1\nmin_clean_percent = 100")
-        .replace("[[step]]", &(arm + "[[step]]"));
+        .replace("[[step]]", &(arm + measured));
     sandbox.write("other.toml", &study);
 }
 
@@ -80,9 +81,8 @@ fn the_reason_is_printed_once_for_each_arm() {
     );
 }
 
-#[test]
-fn requests_slower_than_the_timeout_are_censored() {
-    let sandbox = Sandbox::new();
+/// Writes `slow-study.toml`, all of whose requests time out.
+fn add_slow_study(sandbox: &Sandbox, blocks: u32) {
     sandbox.add_small_study();
     // 100 kB take 8 s at 100 kbit/s, far more than the timeout of 1.5 s.
     let slow = BASIC_NETWORK
@@ -91,13 +91,19 @@ fn requests_slower_than_the_timeout_are_censored() {
     sandbox.write("slow.toml", &slow);
     let study = SMALL_STUDY
         .replace("basic.toml", "slow.toml")
-        .replace("blocks = 2", "blocks = 1")
+        .replace("blocks = 2", &format!("blocks = {blocks}"))
         .replace("timeout_s = 5", "timeout_s = 1.5")
         .replace(
             "call = \"echo\"\ntimes = 2",
             "get = \"image\"\nbytes = 100000",
         );
     sandbox.write("slow-study.toml", &study);
+}
+
+#[test]
+fn requests_slower_than_the_timeout_are_censored() {
+    let sandbox = Sandbox::new();
+    add_slow_study(&sandbox, 1);
     let output = sandbox
         .run(&["run", "slow-study.toml", "--out", "run", "--no-self-test"])
         .exits_with(0);
@@ -130,6 +136,31 @@ fn requests_slower_than_the_timeout_are_censored() {
         .stdout_contains("timed out");
 }
 
+/// Two cells of each arm wait for their timeouts, and no later one does, in a resumed run either.
+#[test]
+fn arms_that_only_time_out_are_given_up() {
+    let sandbox = Sandbox::new();
+    add_slow_study(&sandbox, 3);
+    let first = sandbox.run(&["run", "slow-study.toml", "--out", "run", "--no-self-test"]);
+    let reason = "all 2 requests of the arm's first 2 cells on this network timed out";
+    let output = first
+        .exits_with(3)
+        .stderr_contains("every request timed out")
+        .stderr_contains(&format!("given up, and every later cell: {reason}"))
+        .stdout_contains("No answer: 1 of 3 cells of one were given up: all 2 requests of");
+    assert_eq!(output.stderr.matches("given up").count(), 2, "{output}");
+    let extended = sandbox.run(&["run", "--resume", "run", "--blocks", "5"]);
+    extended.exits_with(3).stdout_contains("6 given up");
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    for cell in counted_cells(&data) {
+        let expected = if cell.block < 2 { 1 } else { 0 };
+        assert_eq!(cell.calls.len(), expected, "{}", cell.id);
+        let is_given_up = matches!(cell.outcome, Outcome::GivenUp { .. });
+        assert_eq!(is_given_up, cell.block >= 2, "{}", cell.id);
+    }
+}
+
 /// A study without its baseline has no answer, so nothing is run.
 #[test]
 fn missing_baseline_is_refused_before_the_run() {
@@ -150,16 +181,55 @@ fn missing_baseline_is_refused_before_the_run() {
     assert!(!sandbox.work().join("runs").exists());
 }
 
-/// Every cell of the only arm beside the baseline fails, which is no answer.
+/// With nothing to compare the baseline with a study has no answer, so nothing is run.
 #[test]
-fn run_without_a_usable_arm_fails() {
+fn study_without_an_arm_to_compare_is_refused_before_the_run() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    add_arm(&sandbox, "hyper", "h3");
-    let study = std::fs::read_to_string(sandbox.work().join("other.toml")).unwrap();
-    sandbox.write("other.toml", &study.replace("min_clean_percent = 100", ""));
-    sandbox
-        .run(&["run", "other.toml", "--no-self-test"])
-        .exits_with(3)
-        .stdout_contains("No answer: the only cell of other is unsupported: ");
+    sandbox.add_stack("absent", r#""h2""#, &["{stack}/no-such-driver"]);
+    let arms = "[[arm]]\nname = \"frames\"\nstack = \"hyper\"\nprotocol = \"h2\"\nobserve = \"frame:60\"\n\
+                [[arm]]\nstack = \"absent\"\nprotocol = \"h2\"\n[[step]]";
+    let study = SMALL_STUDY.replace("[[step]]", arms);
+    sandbox.write("ours.toml", &study);
+    let refused = sandbox.run(&["run", "ours.toml"]);
+    refused
+        .exits_with(4)
+        .stderr_contains("ours.toml: no arm can be compared with the baseline")
+        .stderr_contains("arms that remain: `one` (baseline), `two` (A/A)\n")
+        .stderr_contains("arm `frames`: observe: hyper does not offer it\n")
+        .stderr_contains("arm `absent h2`: not installed (stacks/absent/no-such-driver is missing)")
+        .stderr_contains("`commute stacks` lists what each stack offers");
+    assert!(!sandbox.work().join("runs").exists());
+}
+
+/// What only the driver's hello tells is known before the run, and does not stop it.
+#[test]
+fn arms_that_cannot_do_the_study_are_named_before_the_run() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let arm = |name: &str, more: &str| {
+        format!("[[arm]]\nname = \"{name}\"\nstack = \"hyper\"\nprotocol = \"h1\"\n{more}\n")
+    };
+    let arms = arm("frames", "observe = \"frame:60\"") + &arm("h1", "") + "[[step]]";
+    sandbox.write("ours.toml", &SMALL_STUDY.replace("[[step]]", &arms));
+    let dry_run = sandbox.run(&["run", "ours.toml", "--dry-run"]);
+    dry_run
+        .exits_with(0)
+        .stdout_contains("warning: arm `frames`: observe: hyper does not offer it\n")
+        .stdout_contains(
+            "warning: arms that remain: `one` (baseline), `two` (A/A), `h1`; cells of the others",
+        );
+}
+
+/// A driver that does not start is noticed before the link does.
+#[test]
+fn driver_that_does_not_start_is_refused_as_the_baseline() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox.add_stack("broken", r#""h2""#, &["/bin/false"]);
+    sandbox.write("ours.toml", &SMALL_STUDY.replace("\"hyper\"", "\"broken\""));
+    let refused = sandbox.run(&["run", "ours.toml"]);
+    refused
+        .exits_with(4)
+        .stderr_contains("`one`, the baseline, cannot be measured: its driver does not start: ");
 }

@@ -16,11 +16,8 @@ use crate::home::Home;
 use crate::network;
 use crate::plan::Plan;
 use crate::stacks::{Server, Stacks, StacksError};
-use crate::study::{Arm, ExternalServer, Study, external, read_file};
+use crate::study::{Arm, ExternalServer, ReadFile, Study, external, read_file};
 use crate::toml_file;
-
-/// The conformance case of requests of a study's own, by which a manifest says that a driver has none.
-const OWN_CASE: &str = "own";
 
 /// A lab on this machine: its files and its stacks.
 #[derive(Clone, Debug)]
@@ -40,10 +37,24 @@ impl Lab {
 
     /// Reads and checks a study, applies the command line's `overrides`, and plans it.
     pub fn plan(&self, file: &Path, overrides: impl FnOnce(&mut Study)) -> Result<Plan, LabError> {
-        let name = file.display().to_string();
         let text = toml_file::read(file, toml_file::Kind::Study)?;
-        let mut study = Study::parse(&name, &text)?;
         let base = file.parent().unwrap_or(Path::new(""));
+        let read = |path: &str, limit: u64| read_file(&base.join(path), limit);
+        self.plan_text(file, text, &read, overrides)
+    }
+
+    /// Plans a study like [`plan`](Lab::plan) whose text is not in `file` yet; `read` returns the content of the
+    /// files that it names.
+    pub fn plan_text(
+        &self,
+        file: &Path,
+        text: String,
+        read: &ReadFile<'_>,
+        overrides: impl FnOnce(&mut Study),
+    ) -> Result<Plan, LabError> {
+        let name = file.display().to_string();
+        let base = file.parent().unwrap_or(Path::new(""));
+        let mut study = Study::parse_with(&name, &text, read)?;
         if let Some(server) = &mut study.external {
             server.trust = server.trust.below(base);
         }
@@ -117,24 +128,9 @@ impl Lab {
         Ok(Plan::new(study, text, networks))
     }
 
-    /// Returns what will keep cells of the plan from being measured, as far as that can be foreseen.
+    /// Returns what is doubtful in the plan, whatever is installed.
     pub fn warnings(&self, plan: &Plan) -> Vec<String> {
-        // Arms of one stack lack the same.
-        let mut by_reason: Vec<(String, Vec<String>)> = Vec::new();
-        for arm in &plan.study.arms {
-            let name = format!("`{}`", arm.name);
-            for reason in self.unmeasurable(plan, arm) {
-                match by_reason.iter_mut().find(|(known, _)| *known == reason) {
-                    Some((_, arms)) => arms.push(name.clone()),
-                    None => by_reason.push((reason, vec![name.clone()])),
-                }
-            }
-        }
-        let warning = |(reason, arms): (String, Vec<String>)| {
-            let what = if arms.len() == 1 { "arm" } else { "arms" };
-            format!("{what} {}: {reason}", arms.join(", "))
-        };
-        let mut warnings: Vec<String> = by_reason.into_iter().map(warning).collect();
+        let mut warnings = Vec::new();
         let refused: BTreeSet<&str> = (plan.workload.steps.iter())
             .filter(|step| match &step.action {
                 Action::Call { body } | Action::Stream { body, .. } => {
@@ -152,43 +148,6 @@ impl Lab {
         }
         warnings.extend(plan.repeated_files());
         warnings
-    }
-
-    /// Returns why the plan cannot have an answer, if so: every arm is compared with the baseline, which cannot
-    /// be measured here.
-    pub fn refusal(&self, plan: &Plan) -> Option<String> {
-        let baseline = &plan.study.arms[plan.study.baseline];
-        let reasons = self.unmeasurable(plan, baseline);
-        let name = &baseline.name;
-        let refusal = format!(
-            "`{name}`, the baseline, cannot be measured: {}",
-            reasons.join("; ")
-        );
-        (!reasons.is_empty()).then_some(refusal)
-    }
-
-    /// Returns why cells of an arm will be unsupported, as far as that can be foreseen.
-    fn unmeasurable(&self, plan: &Plan, arm: &Arm) -> Vec<String> {
-        let Ok(driver) = self.stacks.find(&arm.stack) else {
-            return Vec::new();
-        };
-        let server = self.server_of(&plan.study, arm).ok().flatten();
-        let key = driver.key(arm.key).err();
-        let has_own = !plan.own_requests().is_empty();
-        let limit = driver.entry.limit(arm.protocol, OWN_CASE);
-        let limit = limit.filter(|_| has_own);
-        let protocol = (!driver.entry.protocols.contains(&arm.protocol))
-            .then(|| format!("{} does not offer {}", arm.stack, arm.protocol.name()));
-        let external = plan.study.external.as_ref();
-        let external = external.and_then(|_| ExternalServer::unsupported(arm));
-        let missing = [driver.missing(), server.and_then(Server::missing)];
-        let reasons = missing.into_iter().chain([
-            key,
-            limit.map(str::to_owned),
-            protocol,
-            external.map(str::to_owned),
-        ]);
-        reasons.flatten().collect()
     }
 
     /// Returns the address of the user's own server, if the plan has one and it accepts a connection.

@@ -19,6 +19,7 @@ mod cell;
 mod conformance;
 mod doctor;
 mod error;
+mod feasibility;
 mod hello;
 mod home;
 mod host;
@@ -43,6 +44,7 @@ pub use doctor::{
 };
 pub use driver::manifest::OWN_SERVER;
 pub use error::LabError;
+pub use feasibility::Feasibility;
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome, UnknownStudy};
 pub use host::facts as host_facts;

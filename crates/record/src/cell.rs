@@ -86,6 +86,11 @@ pub enum Outcome {
         /// The missing capability.
         reason: String,
     },
+    /// Not measured: all requests of the arm's first cells on this network timed out.
+    GivenUp {
+        /// How many requests of how many cells.
+        reason: String,
+    },
 }
 
 impl Cell {
@@ -102,6 +107,16 @@ impl Cell {
         calls.saturating_add(self.loads.iter().map(of_load).sum())
     }
 
+    /// Returns the number of its calls if all of them timed out, and there were some.
+    pub fn timed_out(&self) -> Option<u64> {
+        let is_late = |call: &Call| call.result == CallResult::TimedOut;
+        let only_late = self.calls.iter().all(is_late)
+            && self.loads.iter().all(|load| load.timed_out == load.calls);
+        let of_loads = self.loads.iter().map(|load| load.calls);
+        let calls = of_loads.fold(self.calls.len() as u64, u64::saturating_add);
+        (self.is_measured() && only_late && calls > 0).then_some(calls)
+    }
+
     /// Returns whether it contains measurements, i.e. it is clean or noisy.
     pub fn is_measured(&self) -> bool {
         matches!(self.outcome, Outcome::Clean | Outcome::Noisy { .. })
@@ -116,6 +131,7 @@ impl Outcome {
             Outcome::Noisy { .. } => "noisy",
             Outcome::Failed { .. } => "failed",
             Outcome::Unsupported { .. } => "unsupported",
+            Outcome::GivenUp { .. } => "given_up",
         }
     }
 }
@@ -452,6 +468,7 @@ mod tests {
             (Outcome::Noisy { reasons: vec![] }, "noisy"),
             (Outcome::Failed { reason: text() }, "failed"),
             (Outcome::Unsupported { reason: text() }, "unsupported"),
+            (Outcome::GivenUp { reason: text() }, "given_up"),
         ];
         for (outcome, name) in outcomes {
             assert_eq!(outcome.name(), name);

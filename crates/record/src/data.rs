@@ -98,8 +98,8 @@ impl RunData {
 /// Whether a recorded attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellStatus {
-    /// The first attempt in the latest invocation of its block, whether clean, noisy, failed or
-    /// unsupported.
+    /// The first attempt in the latest invocation of its block, whether clean, noisy, failed,
+    /// unsupported or given up.
     Counted,
     /// Another attempt of the same invocation.
     Repeated,

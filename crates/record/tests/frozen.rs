@@ -58,6 +58,7 @@ fn invented() -> RunData {
         (1, 1, Outcome::Clean),
         (2, 1, Outcome::Failed { reason: reason() }),
         (3, 1, Outcome::Unsupported { reason: reason() }),
+        (3, 2, Outcome::GivenUp { reason: reason() }),
     ];
     let cells = outcomes.map(|(at, attempt, o)| common::cell(&run.plan[at], 1, attempt, o));
     RunData::new(run, cells.into()).unwrap()

@@ -243,7 +243,7 @@ proptest! {
     fn any_cell_round_trips(
         calls in prop::collection::vec(call(), 0..4),
         text in "\\PC{0,40}",
-        kind in 0u8..4,
+        kind in 0u8..5,
         steal in 0.0f64..=1.0,
         (invocation, attempt) in (1u32.., 1u32..),
     ) {
@@ -252,7 +252,8 @@ proptest! {
             0 => Outcome::Clean,
             1 => Outcome::Noisy { reasons: vec![text.clone(), text] },
             2 => Outcome::Failed { reason: text },
-            _ => Outcome::Unsupported { reason: text },
+            3 => Outcome::Unsupported { reason: text },
+            _ => Outcome::GivenUp { reason: text },
         };
         let mut cell = cell(&run.plan[1], invocation, attempt, outcome);
         cell.calls = calls;

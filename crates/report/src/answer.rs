@@ -12,7 +12,7 @@ use crate::population::Population;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{Advice, Need};
-use crate::unusable::{fault, no_answer};
+use crate::unusable::{fault, given_up, no_answer};
 
 /// Returns the recommendation for a network. Arms are compared with the baseline in `arms`; those
 /// that are named best are compared with each other here.
@@ -77,6 +77,8 @@ pub(crate) fn recommend(
         Advice::Use {
             arms: contest.undominated(&candidates, &table),
         }
+    } else if rivals.is_empty() && arms.iter().any(|arm| given_up(arm).is_some()) {
+        Advice::Stay
     } else if all(|v| v == Verdict::NoDifference) && rivals.len() == contest.eligible.len() {
         Advice::NoDifference
     } else if all(|v| {

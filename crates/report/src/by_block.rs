@@ -294,6 +294,7 @@ pub fn decide(families: &[Vec<Values>], unit: Unit, ranks: Ranks) -> Vec<Vec<Com
             clean_only: None,
             correlation: None,
             loss_correlation: None,
+            noticeable_ns: None,
             caveats: Vec::new(),
         }
     };

@@ -1,6 +1,6 @@
 //! Selects the cells that figures and verdicts are made from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Cell, CellStatus, Outcome, RunData};
 
@@ -20,6 +20,8 @@ pub(crate) struct CellIndex<'a> {
     /// The last attempt of each cell by its id, and whether the cell was repeated.
     last: BTreeMap<&'a str, (&'a Cell, bool)>,
     superseded: BTreeMap<Key<'a>, usize>,
+    /// Where an arm was given up.
+    given_up: BTreeSet<Key<'a>>,
 }
 
 impl<'a> CellIndex<'a> {
@@ -29,6 +31,7 @@ impl<'a> CellIndex<'a> {
             clean: BTreeMap::new(),
             last: BTreeMap::new(),
             superseded: BTreeMap::new(),
+            given_up: BTreeSet::new(),
         };
         // Attempts of a cell come in order.
         for (cell, status) in data.with_status() {
@@ -37,8 +40,14 @@ impl<'a> CellIndex<'a> {
                 *index.superseded.entry(key).or_default() += 1;
                 continue;
             }
-            let unsupported = matches!(cell.outcome, Outcome::Unsupported { .. });
-            if status == CellStatus::Counted && !unsupported {
+            if matches!(cell.outcome, Outcome::GivenUp { .. }) {
+                index.given_up.insert(key);
+            }
+            let has_result = !matches!(
+                cell.outcome,
+                Outcome::Unsupported { .. } | Outcome::GivenUp { .. }
+            );
+            if status == CellStatus::Counted && has_result {
                 index.first.entry(key).or_default().insert(cell.block, cell);
             }
             if cell.outcome == Outcome::Clean {
@@ -55,6 +64,11 @@ impl<'a> CellIndex<'a> {
     /// its result. Figures and verdicts are made from these.
     pub(crate) fn first(&self, network: &str, arm: &str) -> Blocks<'a> {
         self.first.get(&(network, arm)).cloned().unwrap_or_default()
+    }
+
+    /// Returns whether an arm was given up on a network, so that it gets no verdict there.
+    pub(crate) fn is_given_up(&self, network: &str, arm: &str) -> bool {
+        self.given_up.contains(&(network, arm))
     }
 
     /// Returns, for each block, the cells of two arms in the first attempt in which both are clean.
@@ -89,8 +103,9 @@ impl<'a> CellIndex<'a> {
                 noisy = (noisy.0 + 1, example);
             }
         }
-        let line =
-            |((outcome, reason), n): ((&str, &str), usize)| format!("{n} {outcome}: {reason}");
+        let line = |((outcome, reason), n): ((&str, &str), usize)| {
+            format!("{n} {}: {reason}", outcome.replace('_', " "))
+        };
         let unmeasured = self.unmeasured(network, arm);
         let mut lines: Vec<String> = unmeasured.into_iter().map(line).collect();
         if let (n @ 1.., example) = noisy {
@@ -111,18 +126,21 @@ impl<'a> CellIndex<'a> {
             .find_map(of_cell)
     }
 
-    /// Returns the reason that most of the cells gave that failed or were unsupported.
+    /// Returns the reason that most of the cells gave that failed, were unsupported or given up.
     pub(crate) fn commonest_reason(&self, network: &str, arm: &str) -> Option<String> {
         let unmeasured = self.unmeasured(network, arm).into_iter();
         let ((_, reason), _) = unmeasured.max_by_key(|(_, n)| *n)?;
         Some(reason.to_owned())
     }
 
-    /// Counts the cells that failed or were unsupported, by outcome and reason.
+    /// Counts the cells that failed, were unsupported or given up, by outcome and reason.
     fn unmeasured(&self, network: &str, arm: &str) -> BTreeMap<(&'a str, &'a str), usize> {
         let mut counts = BTreeMap::new();
         for cell in self.last_of(network, arm) {
-            if let Outcome::Failed { reason } | Outcome::Unsupported { reason } = &cell.outcome {
+            if let Outcome::Failed { reason }
+            | Outcome::Unsupported { reason }
+            | Outcome::GivenUp { reason } = &cell.outcome
+            {
                 *counts
                     .entry((cell.outcome.name(), reason.as_str()))
                     .or_default() += 1;
@@ -155,6 +173,7 @@ impl<'a> CellIndex<'a> {
                     (Outcome::Noisy { .. }, _) => &mut counts.noisy,
                     (Outcome::Failed { .. }, _) => &mut counts.failed,
                     (Outcome::Unsupported { .. }, _) => &mut counts.unsupported,
+                    (Outcome::GivenUp { .. }, _) => &mut counts.given_up,
                 },
             } += 1;
         }

@@ -127,10 +127,10 @@ pub(crate) fn compare(
     let mut places = Vec::new();
     for network in &run.networks {
         for index in 0..populations.len() {
-            let arms = run
-                .arms
-                .iter()
-                .filter(|arm| role_of(run, &arm.name) == role);
+            let is_given_up = |arm: &str| cells.is_given_up(&network.name, arm);
+            let arms = (run.arms.iter())
+                .filter(|arm| role_of(run, &arm.name) == role)
+                .filter(|arm| !is_given_up(&arm.name) && !is_given_up(&run.baseline));
             let family: Vec<Place<'_>> = arms
                 .map(|arm| (arm.name.as_str(), network.name.as_str(), index))
                 .collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::{Advice, Need, NetworkSummary};
 use crate::text::{capitalised, listed};
-use crate::unusable::{no_answer, unsupported};
+use crate::unusable::{given_up, no_answer, unsupported};
 
 /// A sentence names no more arms than this; of more, it names [`NAMES_OF_MANY`].
 const MOST_NAMES: usize = 5;
@@ -19,7 +19,7 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
         .collect();
     match valid.is_empty() {
         true => no_answer_words(networks),
-        false => best_overall(&valid, baseline) + &not_measured(&valid),
+        false => best_overall(&valid, baseline) + &not_measured(&valid) + &gave_up(&valid),
     }
 }
 
@@ -56,6 +56,24 @@ fn not_measured(networks: &[&NetworkSummary]) -> String {
         false => format!(
             " Not measured (unsupported here): {}.",
             unsupported.join(", ")
+        ),
+    }
+}
+
+/// Names the arms that were given up, and where.
+fn gave_up(networks: &[&NetworkSummary]) -> String {
+    let on = |network: &&NetworkSummary| {
+        let name = network.name.clone();
+        let arms = network.arms.iter().filter(|arm| given_up(arm).is_some());
+        let words: Vec<String> = arms.map(|arm| format!("{} on {name}", arm.name)).collect();
+        words
+    };
+    let places: Vec<String> = networks.iter().flat_map(on).collect();
+    match places.is_empty() {
+        true => String::new(),
+        false => format!(
+            " Given up, since all requests timed out: {}.",
+            places.join(", ")
         ),
     }
 }

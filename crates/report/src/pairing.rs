@@ -7,28 +7,36 @@ use record::{Cell, LossComparison, Network, PacketSeries};
 use stats::{MIN_BLOCKS, Span};
 
 use crate::cells::Blocks;
-use crate::number::count;
+use crate::number::{count, duration};
+use crate::quantity::Bound;
 use crate::summary::arm::{ArmSummary, CommonLosses};
-use crate::summary::measure::Measure;
+use crate::summary::measure::{Comparison, Measure};
 
-/// The smallest correlation of a copy's times with the baseline's that passes.
-pub(crate) const MIN_CORRELATION: f64 = 0.9;
+/// The smallest correlation of a copy's losses and times with the baseline's that passes. Paired differences then have
+/// at most a tenth of the variance that the losses cause in unpaired ones.
+const MIN_CORRELATION: f64 = 0.9;
+/// Of the packets that either lost, the share that only one lost if losses have that correlation r:
+/// 2 (1 - r) / (2 - r), as long as losses are rare.
+const MAX_UNSHARED: f64 = 2.0 * (1.0 - MIN_CORRELATION) / (2.0 - MIN_CORRELATION);
+/// How often the check of a network fails if losses have just that correlation. A failure discards the run, and
+/// losses that differ come in clusters, e.g. where two connections were opened in the other order.
+const LOSS_ERROR: f64 = 0.001;
 
 /// Compares the packets that a copy of the baseline lost with those that the baseline lost, block by
-/// block and connection by connection. `None` where no block can be compared, e.g. because the
+/// block and connection by connection, in the blocks that can be compared; none can, e.g., if the
 /// records have no packets.
 ///
 /// Fades come and go by the clock, so that copies that send a moment later lose other packets; a
 /// network with fades is not compared. Nor is a cell some of whose packets belong to no connection in
 /// the server's log, because the positions of its connections are uncertain.
-pub(crate) fn common_losses(
+pub(crate) fn losses_by_block(
     network: &Network,
     copy: &Blocks<'_>,
     baseline: &Blocks<'_>,
-) -> Option<CommonLosses> {
+) -> BTreeMap<u32, LossComparison> {
     let models = loss_models(network);
     if models.iter().any(|model| model == "burst") {
-        return None;
+        return BTreeMap::new();
     }
     // A packet dropped by a queue is one step of a chain less: later losses shift.
     let is_chain = models.iter().any(|model| model == "gilbert_elliott");
@@ -42,25 +50,52 @@ pub(crate) fn common_losses(
             && dropped as u64 == cell.wire.dropped_packets
             && !(is_chain && series().any(|s| !s.dropped.is_empty()))
     };
-    let mut all = CommonLosses::default();
-    for (block, cell) in copy {
-        let Some(other) = baseline.get(block) else {
-            continue;
-        };
+    let compared = |(block, cell): (&u32, &&Cell)| {
+        let other = baseline.get(block)?;
         if !comparable(cell) || !comparable(other) {
-            continue;
+            return None;
         }
         let mut found = LossComparison::default();
         for (one, other) in cell.connections.iter().zip(&other.connections) {
             found.add(LossComparison::of(&one.packets, &other.packets));
         }
+        Some((*block, found))
+    };
+    copy.iter().filter_map(compared).collect()
+}
+
+/// Returns the sums over blocks; `None` without blocks.
+pub(crate) fn common_losses(by_block: &BTreeMap<u32, LossComparison>) -> Option<CommonLosses> {
+    let mut all = CommonLosses::default();
+    for found in by_block.values() {
         all.blocks += 1;
         all.blocks_that_differ += usize::from(found.different > 0);
         all.packets += u64::from(found.compared);
         all.lost_by_both += u64::from(found.lost);
         all.lost_by_one += u64::from(found.different);
     }
+    all.tolerated = tolerated(all.lost());
     (all.blocks > 0).then_some(all)
+}
+
+/// Returns how many of so many lost packets only one of two copies may lose: with more, it is improbable that the
+/// correlation of their losses is [`MIN_CORRELATION`] or above.
+fn tolerated(lost: u64) -> u64 {
+    let is_probable = |unshared: &u64| {
+        stats::at_least(*unshared as usize, lost as usize, MAX_UNSHARED) > LOSS_ERROR
+    };
+    (1..=lost).take_while(is_probable).last().unwrap_or(0)
+}
+
+/// Returns the smallest difference that would have failed the comparison of a copy with the baseline, had it been
+/// there in every block: it moves the estimate beyond the margin and the interval beyond zero, to either side.
+pub(crate) fn noticeable_ns(comparison: &Comparison) -> Option<f64> {
+    let difference = &comparison.difference;
+    let value = difference
+        .value
+        .filter(|_| difference.bound == Bound::Exact)?;
+    let (lo, hi) = (difference.low?, difference.high?);
+    Some((comparison.margin_ns + value.abs()).max(-lo).max(hi))
 }
 
 /// Returns the models of random loss of both directions, as a recorded network names them.
@@ -113,16 +148,17 @@ pub(crate) fn loss_correlation(
 pub(crate) fn objections(copy: &ArmSummary) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(losses) = &copy.common_losses
-        && losses.blocks_that_differ > 0
+        && losses.lost_by_one > losses.tolerated
     {
         found.push(format!(
-            "in {} of {} {} lost other packets than the baseline ({} of {}), so losses are not \
-             common to all arms",
+            "in {} of {} {} lost other packets than the baseline: only one lost {} of {} that were lost (at most {} \
+             are tolerated), so losses are not common to all arms",
             losses.blocks_that_differ,
             count(losses.blocks, "block"),
             copy.name,
             losses.lost_by_one,
-            count(losses.packets as usize, "packet"),
+            count(losses.lost() as usize, "packet"),
+            losses.tolerated,
         ));
     }
     let weak = |measure: &Measure| {
@@ -144,15 +180,42 @@ pub(crate) fn remarks(copy: &ArmSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(losses) = &copy.common_losses {
         let blocks = count(losses.blocks, "block");
-        remarks.push(match losses.blocks_that_differ {
+        let (lost, tolerated) = (losses.lost(), losses.tolerated);
+        let found = match losses.blocks_that_differ {
             0 => format!(
-                "lost the same packets as the baseline in {} of {blocks} ({} of {})",
+                "lost the same packets as the baseline in {} of {blocks} ({lost} of {})",
                 losses.blocks,
-                losses.lost_by_both,
                 count(losses.packets as usize, "packet")
             ),
-            n => format!("lost other packets than the baseline in {n} of {blocks}"),
+            n => format!(
+                "lost other packets than the baseline in {n} of {blocks} ({} of {lost} that were lost, of {})",
+                losses.lost_by_one,
+                count(losses.packets as usize, "packet")
+            ),
+        };
+        remarks.push(match lost {
+            0 => found,
+            _ if tolerated == lost => format!("{found}: too few losses for the check to fail"),
+            _ => format!(
+                "{found}; the check fails if only one loses {} of them",
+                tolerated + 1
+            ),
         });
+    }
+    let sensitivity = |(measure, comparison): (&Measure, &Comparison)| {
+        Some(format!(
+            "{} {} / {}",
+            measure.label,
+            duration(comparison.margin_ns),
+            duration(comparison.noticeable_ns?)
+        ))
+    };
+    let sensitivities: Vec<String> = copy.comparisons().filter_map(sensitivity).collect();
+    if !sensitivities.is_empty() {
+        remarks.push(format!(
+            "differences that the check tolerates / would have noticed: {}",
+            sensitivities.join(", ")
+        ));
     }
     let correlation = |measure: &Measure| {
         let comparison = measure.comparison.as_ref()?;
@@ -170,4 +233,66 @@ pub(crate) fn remarks(copy: &ArmSummary) -> Vec<String> {
         ));
     }
     remarks
+}
+
+impl CommonLosses {
+    /// Returns how many packets either lost.
+    fn lost(&self) -> u64 {
+        self.lost_by_both + self.lost_by_one
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What two copies lost: packets in common, packets that only one lost, and whether the check accepts it.
+    #[test]
+    fn a_few_unshared_losses_are_tolerated_and_independent_ones_are_not() {
+        for (both, one, passes) in [
+            (0, 0, true),
+            // Whatever else was lost, two packets of some thousand fail no run.
+            (0, 2, true),
+            (1, 2, true),
+            (30, 2, true),
+            (300, 2, true),
+            (0, 4, true),
+            // Nothing in common.
+            (0, 5, false),
+            (1, 30, false),
+            // A correlation of 0.9, and one of 0.95.
+            (90, 20, true),
+            (95, 10, true),
+            // A correlation of 0.67.
+            (50, 50, false),
+            (4_000, 980, true),
+            (4_000, 1_000, false),
+        ] {
+            let losses = LossComparison {
+                compared: 6_403,
+                lost: both,
+                different: one,
+            };
+            let all = common_losses(&BTreeMap::from([(0, losses)])).unwrap();
+            let is_tolerated = all.lost_by_one <= all.tolerated;
+            assert_eq!(is_tolerated, passes, "{both} {one}: {all:?}");
+        }
+        assert_eq!(common_losses(&BTreeMap::new()), None);
+    }
+
+    /// With so many lost packets, how many that only one lost pass, by exact rational arithmetic.
+    #[test]
+    fn more_losses_tell_more() {
+        for (lost, most) in [
+            (0, 0),
+            (4, 4),
+            (5, 4),
+            (10, 6),
+            (30, 13),
+            (100, 31),
+            (1_000, 220),
+        ] {
+            assert_eq!(tolerated(lost), most, "{lost}");
+        }
+    }
 }

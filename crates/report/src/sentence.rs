@@ -12,7 +12,7 @@ use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Advice, Need};
 use crate::text::{capitalised, listed};
-use crate::unusable::{fault, no_answer};
+use crate::unusable::{fault, given_up, no_answer};
 use crate::wording::{protocol_mismatch, range_words, verdict_words};
 
 /// Returns the recommendation for one network as a sentence.
@@ -29,7 +29,7 @@ pub(crate) fn sentence(arms: &[ArmSummary], advice: &Advice, needs: &[Need]) -> 
         Advice::ByNeed => writer.by_need(needs),
         Advice::CannotTell => writer.cannot_tell(),
     };
-    text + &writer.less_reliable()
+    text + &writer.less_reliable() + &writer.given_up()
 }
 
 /// Returns the differences that the comparisons of an A/A arm found.
@@ -106,7 +106,11 @@ impl<'a> Writer<'a> {
     }
 
     fn stay(&self) -> String {
-        let mut text = format!("Use {}: no arm is faster.", self.baseline.name);
+        let why = match self.rivals().next() {
+            Some(_) => "no arm is faster",
+            None => "no other arm has results",
+        };
+        let mut text = format!("Use {}: {why}.", self.baseline.name);
         for arm in self.rivals() {
             let slower = arm.comparisons().any(|(_, c)| c.verdict == Verdict::Slower);
             if slower {
@@ -176,6 +180,11 @@ impl<'a> Writer<'a> {
         let arms = self.rivals().filter(|arm| is_less_reliable(arm));
         arms.map(|arm| format!(" {} is less reliable: {}.", arm.name, losses(arm)))
             .collect()
+    }
+
+    fn given_up(&self) -> String {
+        let reasons = self.arms.iter().filter_map(given_up);
+        reasons.map(|reason| format!(" {reason}.")).collect()
     }
 
     fn invalid(&self) -> String {

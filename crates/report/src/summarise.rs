@@ -204,15 +204,23 @@ impl<'a> Summariser<'a> {
         }
     }
 
-    /// Compares the losses of A/A arms with the baseline's, and the times that they cost.
+    /// Compares the losses of A/A arms with the baseline's, and the times that they cost, and finds out what the check
+    /// could have noticed.
     fn compare_losses(&self, network: &Network, arms: &mut [ArmSummary]) {
         let baseline = self.cells.first(&network.name, &self.run.baseline);
         for arm in arms.iter_mut().filter(|arm| arm.role == Role::Repeat) {
             let cells = self.cells.first(&network.name, &arm.name);
-            arm.common_losses = pairing::common_losses(network, &cells, &baseline);
+            let by_block = pairing::losses_by_block(network, &cells, &baseline);
+            arm.common_losses = pairing::common_losses(&by_block);
+            let same_losses = |block: &u32| by_block.get(block).is_none_or(|l| l.different == 0);
             for (population, measure) in self.populations.iter().zip(&mut arm.measures) {
                 if let Some(comparison) = &mut measure.comparison {
-                    let times = |cells| population.by_block(cells, self.run.timeout_ns);
+                    comparison.noticeable_ns = pairing::noticeable_ns(comparison);
+                    let times = |cells| {
+                        let mut times = population.by_block(cells, self.run.timeout_ns);
+                        times.retain(|block, _| same_losses(block));
+                        times
+                    };
                     comparison.loss_correlation = pairing::loss_correlation(
                         (&times(&cells), &times(&baseline)),
                         &baseline,

@@ -1,4 +1,5 @@
-//! Arms whose results cannot be used: no cell of theirs was measured, or most of their requests failed.
+//! Arms whose results cannot be used: no cell of theirs was measured, most of their requests failed, or they were given
+//! up.
 
 use crate::number::count;
 use crate::summary::arm::{ArmSummary, Role};
@@ -31,12 +32,20 @@ pub(crate) fn unsupported(arm: &ArmSummary) -> Option<String> {
     })
 }
 
+/// Returns why the rest of an arm's cells was not measured, if it was given up.
+pub(crate) fn given_up(arm: &ArmSummary) -> Option<String> {
+    let n = arm.cells.given_up;
+    (n > 0).then(|| format!("{}: {}", no_cells(arm, n, "were given up"), reason(arm)))
+}
+
 /// Returns why nothing can be said on a network: the baseline has no results, or no other arm has any.
 /// Empty if something can be said.
 pub(crate) fn no_answer(arms: &[ArmSummary]) -> Vec<String> {
     let why = |arm: &ArmSummary| fault(arm).or_else(|| unsupported(arm));
     let of = |role: Role| arms.iter().filter(move |arm| arm.role == role);
-    let baseline: Vec<String> = of(Role::Baseline).filter_map(why).collect();
+    // That another arm only times out is an answer; that the baseline does leaves nothing to compare with.
+    let baseline = of(Role::Baseline).filter_map(|arm| why(arm).or_else(|| given_up(arm)));
+    let baseline: Vec<String> = baseline.collect();
     if !baseline.is_empty() {
         return baseline;
     }

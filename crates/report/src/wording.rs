@@ -72,6 +72,7 @@ pub fn cells_line(cells: &CellCounts) -> String {
         cells.unsupported
     );
     for (n, what) in [
+        (cells.given_up, "given up"),
         (cells.noisy, "noisy"),
         (cells.not_run, "not run"),
         (cells.superseded, "superseded records"),

@@ -41,6 +41,11 @@ fn common(cell: &Cell) -> Vec<u32> {
     vec![cell.block, cell.block + 100]
 }
 
+/// As many, of which none is in common.
+fn other(cell: &Cell) -> Vec<u32> {
+    vec![cell.block + 200, cell.block + 300]
+}
+
 fn changed(data: &RunData, change: impl Fn(&mut Cell)) -> RunData {
     let mut cells = data.cells().to_vec();
     cells.iter_mut().for_each(change);
@@ -69,10 +74,29 @@ fn copies_that_lose_the_same_packets_pass() {
     let text = human(&summary, 200, false);
     assert!(
         text.contains(
-            "lost the same packets as the baseline in 10 of 10 blocks (20 of 7000 packets)"
+            "lost the same packets as the baseline in 10 of 10 blocks (20 of 7000 packets); the check fails \
+             if only one loses 11 of them"
         ),
         "{text}"
     );
+}
+
+/// They cost precision in one block, and neither the run nor its answer.
+#[test]
+fn other_losses_of_one_block_are_tolerated() {
+    let summary = summarise(&with_packets(&["true-metro"], |cell| {
+        match cell.arm.as_str() {
+            COPY if cell.block == 9 => vec![],
+            _ => common(cell),
+        }
+    }));
+    assert_eq!(summary.a_a, AaCheck::Passed);
+    let losses = common_losses(&summary).unwrap();
+    assert_eq!((losses.lost_by_one, losses.tolerated), (2, 10));
+    let text = human(&summary, 200, false);
+    let remark = "lost other packets than the baseline in 1 of 10 blocks (2 of 20 that were lost, of 7000 packets); \
+                  the check fails if only one loses 11 of them";
+    assert!(text.contains(remark), "{text}");
 }
 
 /// Other losses come before other times, whatever the network.
@@ -80,12 +104,8 @@ fn copies_that_lose_the_same_packets_pass() {
 fn other_losses_fail_the_check_and_come_first() {
     let networks = ["true-metro", "4g-tether"];
     let data = with_packets(&networks, |cell| {
-        let fails = cell.arm == COPY && cell.network == networks[1] && cell.block < 3;
-        if fails {
-            vec![cell.block]
-        } else {
-            common(cell)
-        }
+        let fails = cell.arm == COPY && cell.network == networks[1] && cell.block < 5;
+        if fails { other(cell) } else { common(cell) }
     });
     let data = changed(&data, |cell| {
         if cell.arm == COPY {
@@ -96,12 +116,12 @@ fn other_losses_fail_the_check_and_come_first() {
     let summary = summarise(&data);
     assert_eq!(
         objections(&summary)[0],
-        "4g-tether: in 3 of 10 blocks hyper h2 again lost other packets than the baseline (3 of \
-         7000 packets), so losses are not common to all arms"
+        "4g-tether: in 5 of 10 blocks hyper h2 again lost other packets than the baseline: only one lost 20 of 30 \
+         packets that were lost (at most 13 are tolerated), so losses are not common to all arms"
     );
     assert!(objections(&summary)[1].starts_with("true-metro: first request"));
     let text = human(&summary, 2_000, false);
-    let start = "THE A/A CHECK FAILED. 4g-tether: in 3 of";
+    let start = "THE A/A CHECK FAILED. 4g-tether: in 5 of";
     assert!(text.starts_with(start), "{text}");
 }
 
@@ -109,7 +129,7 @@ fn other_losses_fail_the_check_and_come_first() {
 fn other_losses_replace_advice() {
     let summary = summarise(&with_packets(&["true-metro"], |cell| {
         match cell.arm.as_str() {
-            COPY if cell.block == 9 => vec![],
+            COPY if cell.block >= 5 => other(cell),
             _ => common(cell),
         }
     }));
@@ -117,7 +137,7 @@ fn other_losses_replace_advice() {
     assert!(
         sentence.starts_with(
             "Do not use the results of this network: hyper h2 again is a copy of hyper h2 but \
-             differs from it: in 1 of 10 blocks hyper h2 again lost other packets"
+             differs from it: in 5 of 10 blocks hyper h2 again lost other packets"
         ),
         "{sentence}"
     );
@@ -276,4 +296,42 @@ fn copies_without_any_slow_block_do_not_follow() {
         }
     });
     assert_eq!(image_correlation(&summarise(&data)), Some(0.0));
+}
+
+/// Where the copy lost other packets, its times need not be the baseline's.
+#[test]
+fn times_of_blocks_with_other_losses_are_not_judged() {
+    let data = changed(&with_slow_images(7, false), |cell| {
+        if cell.arm == COPY && cell.block == 6 {
+            cell.connections[0].packets[1].lost = other(cell);
+            cell.calls[15].end_ns = 1_800_000_000;
+        }
+    });
+    let summary = summarise(&data);
+    assert!(image_correlation(&summary).unwrap() > 0.9);
+    assert_eq!(objections(&summary), [] as [String; 0]);
+}
+
+/// A difference of the size that the check says it would have noticed fails it; half of what it tolerates does not.
+#[test]
+fn the_check_notices_what_it_says_it_does() {
+    let slower_by = |ns: f64| {
+        let data = changed(&with_packets(&["true-metro"], common), |cell| {
+            if cell.arm == COPY {
+                cell.calls[0].end_ns += ns as u64;
+                cell.calls[5].end_ns += ns as u64;
+            }
+        });
+        summarise(&data)
+    };
+    let summary = slower_by(0.0);
+    let arms = &summary.networks[0].arms;
+    let copy = arms.iter().find(|arm| arm.name == COPY).unwrap();
+    let (_, first) = copy.comparisons().next().unwrap();
+    let (margin, noticeable) = (first.margin_ns, first.noticeable_ns.unwrap());
+    assert!(noticeable >= margin);
+    assert_eq!(objections(&slower_by(margin / 2.0)), [] as [String; 0]);
+    let noticed = slower_by(noticeable + 1e6);
+    let found = &objections(&noticed)[0];
+    assert!(found.starts_with("true-metro: first request"), "{found}");
 }

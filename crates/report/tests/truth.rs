@@ -149,6 +149,7 @@ fn any_arm(name: &'static str) -> impl Strategy<Value = Invented> {
         12 => Just(None),
         1 => Just(Some(Outcome::Unsupported { reason: "invented".into() })),
         1 => Just(Some(Outcome::Failed { reason: "invented".into() })),
+        1 => Just(Some(Outcome::GivenUp { reason: "invented".into() })),
     ];
     let time_out_every = prop_oneof![4 => Just(0u32), 1 => 1u32..9];
     let h3 = any::<bool>();

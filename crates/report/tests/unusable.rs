@@ -5,7 +5,7 @@
 mod invented;
 
 use invented::{Invented, data, quickstart};
-use record::{Outcome, RunData};
+use record::{CallResult, Cell, Outcome, RunData};
 use report::{Advice, Summary, human, summarise};
 
 const REFUSED: &str = "its proof failed (invented)";
@@ -95,6 +95,79 @@ fn nothing_but_the_baseline_is_no_answer() {
         "No answer: all 10 cells of quinn h3 are unsupported: not installed (invented)."
     );
     assert_eq!(summary.invalid.len(), 2);
+}
+
+/// Returns a summary in which these arms timed out in their first two cells on one network, and were given up.
+fn with_given_up(of: &[&str]) -> Summary {
+    let unsplit = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    let is_of = |cell: &&mut Cell| of.contains(&cell.arm.as_str()) && cell.network == "true-metro";
+    for cell in cells.iter_mut().filter(is_of) {
+        if cell.block < 2 {
+            for call in &mut cell.calls {
+                call.result = CallResult::TimedOut;
+                call.end_ns = 30_000_000_000;
+            }
+        } else {
+            cell.calls.clear();
+            let reason = "all 32 requests timed out (invented)".into();
+            cell.outcome = Outcome::GivenUp { reason };
+        }
+    }
+    summarise(&RunData::new(unsplit.run().clone(), cells).unwrap())
+}
+
+#[test]
+fn arm_that_was_given_up_is_named_and_not_judged() {
+    let all = summarise(&data(&quickstart(), &["true-metro", "4g-tether"], 10, 1));
+    let summary = with_given_up(&["libcurl h1"]);
+    assert!(summary.invalid.is_empty(), "{:?}", summary.invalid);
+    assert_eq!(
+        summary.answer,
+        "Use quinn h3 on both networks. Not measured (unsupported here): libcurl h3. Given up, since all requests \
+         timed out: libcurl h1 on true-metro."
+    );
+    let arm = |network: usize| {
+        let mut arms = summary.networks[network].arms.iter();
+        arms.find(|arm| arm.name == "libcurl h1").unwrap()
+    };
+    assert_eq!(arm(0).cells.given_up, 8);
+    assert_eq!(arm(0).comparisons().count(), 0);
+    assert_eq!(arm(1).comparisons().count(), 4);
+    assert_eq!(summary.comparisons.all, all.comparisons.all - 4);
+    let text = human(&summary, 160, false);
+    for words in [
+        "8 given up: all 32 requests timed out (invented)",
+        ", 8 given up",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// That HTTP/3 never gets a response on a network is an answer, and no fault of the run.
+#[test]
+fn baseline_is_advised_if_every_other_arm_was_given_up() {
+    let summary = with_given_up(&["quinn h3", "libcurl h1", "libcurl h2"]);
+    assert!(summary.invalid.is_empty(), "{:?}", summary.invalid);
+    let network = &summary.networks[0];
+    assert_eq!(network.advice, Advice::Stay);
+    let start = "Use hyper h2: no other arm has results. 8 of 10 cells of quinn h3 were given up: all 32 requests \
+                 timed out (invented). ";
+    assert!(network.sentence.starts_with(start), "{}", network.sentence);
+}
+
+#[test]
+fn given_up_baseline_gives_no_answer() {
+    let summary = with_given_up(&["hyper h2"]);
+    let reason =
+        "No answer: 8 of 10 cells of hyper h2 were given up: all 32 requests timed out (invented).";
+    assert_eq!(summary.networks[0].sentence, reason);
+    assert_eq!(summary.networks[0].advice, Advice::Invalid);
+    assert!(
+        summary.answer.starts_with("Use quinn h3 on 4g-tether."),
+        "{}",
+        summary.answer
+    );
 }
 
 #[test]

@@ -4,6 +4,15 @@
 /// Arguments of [`ln_gamma`] from which Stirling's series is exact to the last digits.
 const STIRLING_FROM: f64 = 12.0;
 
+/// Returns how probable at least `hits` are in so many independent trials, each of which is a hit with probability
+/// `p`, 0 < p < 1.
+pub fn at_least(hits: usize, trials: usize, p: f64) -> f64 {
+    match hits.checked_sub(1) {
+        None => 1.0,
+        Some(fewer) => 1.0 - cdf(trials, fewer, p),
+    }
+}
+
 /// Returns P(X <= k) for X binomial (n, p) with 0 < p < 1.
 pub(crate) fn cdf(n: usize, k: usize, p: f64) -> f64 {
     if k >= n {
@@ -93,6 +102,12 @@ mod tests {
 
     #[test]
     fn fair_coins_have_exact_tails() {
+        for (hits, expected) in [(0, 8.0), (1, 7.0), (2, 4.0), (3, 1.0), (4, 0.0)] {
+            assert!(
+                (at_least(hits, 3, 0.5) * 8.0 - expected).abs() < 1e-12,
+                "{hits}"
+            );
+        }
         assert!((cdf(10, 1, 0.5) * 1_024.0 - 11.0).abs() < 1e-11);
         assert!((cdf(6, 0, 0.5) * 64.0 - 1.0).abs() < 1e-12);
         // 2^-10000 is far below the smallest number; the middle is not.

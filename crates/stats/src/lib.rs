@@ -22,7 +22,7 @@
 //! [`estimate`] gives the median over blocks with an interval that is interpolated between ranks, so
 //! that it covers about 95 % for any number of blocks from 6 on. [`quantile`] gives a high quantile with
 //! an interval where each block has enough requests, and [`compare_reliability`] compares failures.
-//! [`fisher_exact`] compares two shares of independent events.
+//! [`fisher_exact`] compares two shares of independent events, [`at_least`] one share with a given one.
 //!
 //! # Two runs
 //!
@@ -69,6 +69,7 @@ mod span;
 mod unpaired;
 mod verdict;
 
+pub use binomial::at_least;
 pub use estimate::{Estimate, estimate, estimate_at_rank, estimate_by_order, median};
 pub use family::{Differences, Family, FamilyResult, compare, decide};
 pub use fisher::fisher_exact;

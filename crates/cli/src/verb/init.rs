@@ -1,5 +1,7 @@
 //! `commute init`: writes a study to begin with.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,9 +10,11 @@ use anyhow::Context as _;
 use init::{Arms, Options, Written};
 use lab::{Lab, ServerUrl, Shard};
 
-use crate::verb::run::QUICK_BLOCKS;
+use crate::verb::run::{QUICK_BLOCKS, feasibility};
 use crate::{exit, out};
 
+const NOT_INSTALLED: &str = "OkHttp and Cronet are not both installed, so the study compares commute's own Rust \
+     clients; to compare those: commute stacks install jvm cronet, then this command again";
 /// The longest body that a curl command may name.
 const MAX_BODY_BYTES: u64 = 32 << 20;
 
@@ -25,8 +29,8 @@ const MAX_BODY_BYTES: u64 = 32 << 20;
 ///
 /// With --server the study is for your own server, and its requests keep their values.
 ///
-/// The study compares OkHttp and Cronet if both are installed (`commute stacks install jvm cronet`),
-/// otherwise the client libraries that this command carries.
+/// The study compares OkHttp and Cronet if both are installed (`commute stacks install jvm cronet`)
+/// and can make its requests, otherwise the client libraries that this command carries.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute init                                study.toml, a commented study to change by hand\n  \
@@ -86,15 +90,26 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         name => name,
     };
     let lab = crate::home::open(args.home.as_deref())?;
-    let arms = arms(&lab);
-    let options = Options {
-        name: &name,
-        folder: (!to_stdout).then_some(&name),
-        keep_values: args.keep_values,
-        origin: args.origin.as_deref(),
-        arms,
+    let source = Source::read(args)?;
+    let write = |arms: Arms| {
+        source.write(&Options {
+            name: &name,
+            folder: (!to_stdout).then_some(&name),
+            keep_values: args.keep_values,
+            origin: args.origin.as_deref(),
+            arms,
+        })
     };
-    let written = write(args, &options)?;
+    let (written, note) = match are_installed(&lab, Arms::Apps) {
+        false => (write(Arms::BuiltIn)?, Some(NOT_INSTALLED.to_owned())),
+        true => {
+            let apps = write(Arms::Apps)?;
+            match unmeasurable(&lab, &args.out, &apps)? {
+                None => (apps, None),
+                Some(reason) => (write(Arms::BuiltIn)?, Some(left_out(&reason))),
+            }
+        }
+    };
     if to_stdout {
         out::print(&written.study)?;
     } else {
@@ -108,11 +123,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             out::note!("value {value}");
         }
     }
-    if arms == Arms::BuiltIn {
-        out::note!(
-            "note: OkHttp and Cronet are not both installed, so the study compares commute's own Rust \
-             clients; to compare those: commute stacks install jvm cronet, then this command again"
-        );
+    if let Some(note) = note {
+        out::note!("note: {note}");
     }
     if !to_stdout {
         tell_time(&lab, &args.out)?;
@@ -120,13 +132,30 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::PASS)
 }
 
-/// Apps' libraries if they can be run: without its baseline a study gives no answer.
-fn arms(lab: &Lab) -> Arms {
-    let can_run = |stack: &&str| lab.stacks.find(stack).is_ok_and(|d| d.missing().is_none());
-    match Arms::Apps.stacks().iter().all(can_run) {
-        true => Arms::Apps,
-        false => Arms::BuiltIn,
-    }
+/// Without its baseline a study gives no answer.
+fn are_installed(lab: &Lab, arms: Arms) -> bool {
+    let is_installed = |stack: &&str| lab.stacks.find(stack).is_ok_and(|d| d.missing().is_none());
+    arms.stacks().iter().all(is_installed)
+}
+
+/// Returns why arms of a study that is not saved yet cannot be measured here, if so.
+fn unmeasurable(lab: &Lab, file: &Path, written: &Written) -> anyhow::Result<Option<String>> {
+    let read = |path: &str, _: u64| {
+        let mut files = written.files.iter();
+        let found = files.find(|(known, _)| known == path);
+        let (_, content) = found.ok_or(std::io::ErrorKind::NotFound)?;
+        Ok(content.clone().into_bytes())
+    };
+    let plan = lab.plan_text(file, written.study.clone(), &read, |_| ())?;
+    Ok(feasibility(lab, &plan).reasons())
+}
+
+fn left_out(reason: &str) -> String {
+    let others = Arms::BuiltIn.stacks().join(" and ");
+    format!(
+        "OkHttp and Cronet are left out, because they cannot both do this study: {reason}. It compares commute's \
+         own Rust clients instead, {others}"
+    )
 }
 
 /// Reads the study as `commute run` will, and says how long that takes.
@@ -148,33 +177,79 @@ fn tell_time(lab: &Lab, study: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn write(args: &Args, options: &Options<'_>) -> anyhow::Result<Written> {
-    let server = args.server.as_ref().map(ServerUrl::to_string);
-    if let Some(file) = &args.har {
-        let har = read(file, init::MAX_HAR_BYTES)?;
-        let written = match &server {
-            Some(server) => init::from_har_to(server, &har, options),
-            None => init::from_har(&har, options),
-        };
-        written.with_context(|| file.display().to_string())
-    } else if let Some(command) = &args.curl {
-        let body = |file: &str| read(Path::new(file), MAX_BODY_BYTES).map_err(|e| format!("{e:#}"));
-        let written = match &server {
-            Some(server) => init::from_curl_to(server, command, options, &body),
-            None => init::from_curl(command, options, &body),
-        };
-        written.map_err(|e| exit::usage(format!("--curl: {e}")))
-    } else if server.is_some() {
-        Err(exit::usage(
-            "--server: name the requests, too, by --har or --curl",
-        ))
-    } else {
-        Ok(Written {
-            study: init::template(options.name, options.arms),
-            files: Vec::new(),
-            notes: Vec::new(),
-            values: Vec::new(),
-        })
+/// What a study is made of.
+enum Source<'a> {
+    Har {
+        file: &'a Path,
+        text: Vec<u8>,
+        server: Option<String>,
+    },
+    Curl {
+        command: &'a str,
+        server: Option<String>,
+        /// The files that the command names, as far as they were read: standard input can be read once.
+        bodies: RefCell<BTreeMap<String, Vec<u8>>>,
+    },
+    Template,
+}
+
+impl Source<'_> {
+    fn read(args: &Args) -> anyhow::Result<Source<'_>> {
+        let server = args.server.as_ref().map(ServerUrl::to_string);
+        match (&args.har, &args.curl) {
+            (Some(file), _) => Ok(Source::Har {
+                file,
+                text: read(file, init::MAX_HAR_BYTES)?,
+                server,
+            }),
+            (None, Some(command)) => Ok(Source::Curl {
+                command,
+                server,
+                bodies: RefCell::default(),
+            }),
+            (None, None) if server.is_some() => Err(exit::usage(
+                "--server: name the requests, too, by --har or --curl",
+            )),
+            (None, None) => Ok(Source::Template),
+        }
+    }
+
+    fn write(&self, options: &Options<'_>) -> anyhow::Result<Written> {
+        match self {
+            Source::Har { file, text, server } => {
+                let written = match server {
+                    Some(server) => init::from_har_to(server, text, options),
+                    None => init::from_har(text, options),
+                };
+                written.with_context(|| file.display().to_string())
+            }
+            Source::Curl {
+                command,
+                server,
+                bodies,
+            } => {
+                let body = |file: &str| {
+                    if let Some(known) = bodies.borrow().get(file) {
+                        return Ok(known.clone());
+                    }
+                    let body = read(Path::new(file), MAX_BODY_BYTES);
+                    let body = body.map_err(|e| format!("{e:#}"))?;
+                    bodies.borrow_mut().insert(file.to_owned(), body.clone());
+                    Ok(body)
+                };
+                let written = match server {
+                    Some(server) => init::from_curl_to(server, command, options, &body),
+                    None => init::from_curl(command, options, &body),
+                };
+                written.map_err(|e| exit::usage(format!("--curl: {e}")))
+            }
+            Source::Template => Ok(Written {
+                study: init::template(options.name, options.arms),
+                files: Vec::new(),
+                notes: Vec::new(),
+                values: Vec::new(),
+            }),
+        }
     }
 }
 

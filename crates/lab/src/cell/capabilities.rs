@@ -1,16 +1,26 @@
 //! Checks that a driver's `hello` offers what an arm and its workload need.
 
-use driver::protocol::{Action, Capability, Codec, Hello, Step};
+use driver::protocol::{Action, Capability, Clock, Codec, Hello, Reconnect, Step};
 
-use crate::plan::workload::encoded_message;
+use crate::plan::workload::{Workload, encoded_message};
 use crate::study::{Arm, AuthScheme, Security};
 
-/// Returns the first missing capability, as the reason of an unsupported cell.
-pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Option<String> {
-    let cancels = steps.iter().any(|s| s.cancel_after_ns.is_some());
-    let submits = |s: &Step| matches!(s.action, Action::Submit { .. });
-    let fetches = |s: &Step| matches!(s.action, Action::Fetch { .. });
+/// How an arm takes part whose stack has no further origins.
+const ONE_ORIGIN: &str = " (an arm with `origins = \"one\"` sends all requests to one)";
+
+/// Returns what the driver lacks for the arm's workload, each as the reason of an unsupported cell.
+pub(crate) fn missing_capabilities(hello: &Hello, arm: &Arm, workload: &Workload) -> Vec<String> {
+    let any = |test: fn(&Step) -> bool| workload.steps.iter().any(test);
+    let reconnects = |mode: Reconnect| {
+        let mut steps = workload.steps.iter();
+        steps.any(|step| step.action == Action::Reconnect { mode })
+    };
     let needs = [
+        (
+            arm.security == Security::Mtls,
+            Capability::Mtls,
+            "client certificates",
+        ),
         (
             arm.security == Security::None,
             Capability::Plaintext,
@@ -27,26 +37,45 @@ pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Op
             "auth hmac",
         ),
         (
-            steps.iter().any(submits),
+            reconnects(Reconnect::Resume),
+            Capability::Resume,
+            "resume a session",
+        ),
+        (
+            reconnects(Reconnect::EarlyData),
+            Capability::EarlyData,
+            "early data",
+        ),
+        (
+            any(|step| matches!(step.action, Action::Stream { .. })),
+            Capability::Stream,
+            "a stream of messages",
+        ),
+        (
+            any(|step| matches!(step.action, Action::Submit { .. })),
             Capability::Submit,
             "submit a message",
         ),
         (
-            steps.iter().any(fetches),
+            any(|step| matches!(step.action, Action::Fetch { .. })),
             Capability::Fetch,
             "a request of the study's own",
         ),
         (
-            steps.iter().any(|s| s.until.is_some()),
+            any(|step| step.until.is_some()),
             Capability::Until,
             "stop at a time",
         ),
         (
-            steps.iter().any(|s| s.origin.is_some()),
+            any(|step| step.origin.is_some()),
             Capability::Origins,
             "several origins",
         ),
-        (cancels, Capability::Cancel, "cancel a request"),
+        (
+            any(|step| step.cancel_after_ns.is_some()),
+            Capability::Cancel,
+            "cancel a request",
+        ),
         (arm.observe.is_some(), Capability::Observe, "observe"),
         (arm.policy.is_some(), Capability::Policy, "policy"),
         (
@@ -55,14 +84,30 @@ pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Op
             "discover HTTP/3 by Alt-Svc",
         ),
     ];
-    let missing = needs
-        .iter()
-        .find(|(needed, capability, _)| *needed && !hello.capabilities.contains(capability));
-    if let Some((_, _, what)) = missing {
-        return Some(format!("{what}: {} does not offer it", hello.stack));
-    }
-    let exchanges = steps.iter().any(|step| encoded_message(step).is_some());
-    if !exchanges || hello.codecs.contains(&arm.codec) {
+    let missing = (needs.iter())
+        .filter(|(needed, capability, _)| *needed && !hello.capabilities.contains(capability))
+        .map(|(_, capability, what)| {
+            let remedy = match capability {
+                Capability::Origins => ONE_ORIGIN,
+                _ => "",
+            };
+            format!("{what}: {} does not offer it{remedy}", hello.stack)
+        });
+    let restart = (hello.clock == Clock::Own && !workload.restarts.is_empty()).then(|| {
+        "restart: times of two processes cannot be compared, since their clock is the driver's own"
+            .to_owned()
+    });
+    missing
+        .chain(missing_codec(hello, &arm.codec, workload))
+        .chain(restart)
+        .collect()
+}
+
+/// Returns why the driver cannot exchange the workload's messages, if it has some.
+fn missing_codec(hello: &Hello, codec: &Codec, workload: &Workload) -> Option<String> {
+    let mut steps = workload.steps.iter();
+    let exchanges = steps.any(|step| encoded_message(step).is_some());
+    if !exchanges || hello.codecs.contains(codec) {
         return None;
     }
     let names: Vec<_> = hello.codecs.iter().map(Codec::name).collect();
@@ -70,7 +115,7 @@ pub(crate) fn missing_capability(hello: &Hello, arm: &Arm, steps: &[Step]) -> Op
         true => format!("exchange: {} does not offer it", hello.stack),
         false => format!(
             "codec {}: {} offers {}",
-            arm.codec.name(),
+            codec.name(),
             hello.stack,
             names.join(", ")
         ),
@@ -82,12 +127,10 @@ mod tests {
     use driver::protocol::{Clock, Protocol};
 
     use super::*;
-    use crate::plan::workload::Workload;
     use crate::study;
 
-    #[test]
-    fn codecs_matter_only_where_messages_are_exchanged() {
-        let mut hello = Hello {
+    fn hello() -> Hello {
+        Hello {
             version: driver::protocol::VERSION,
             stack: "hyper".into(),
             stack_version: "1".into(),
@@ -99,7 +142,12 @@ mod tests {
             phases: Default::default(),
             settings: Default::default(),
             codecs: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn codecs_matter_only_where_messages_are_exchanged() {
+        let mut hello = hello();
         let mut arm = Arm::plain("hyper", Protocol::H2);
         let exchange = Workload::expand(&[study::Step::Exchange {
             group: "page".into(),
@@ -111,24 +159,76 @@ mod tests {
             body: "{}".into(),
             times: 1,
         }]);
-        assert_eq!(missing_capability(&hello, &arm, &call.steps), None);
+        assert_eq!(missing_capabilities(&hello, &arm, &call), [] as [&str; 0]);
         let mut elsewhere = call.clone();
         elsewhere.steps[0].origin = Some("files".into());
-        let reason = missing_capability(&hello, &arm, &elsewhere.steps).unwrap();
-        assert_eq!(reason, "several origins: hyper does not offer it");
+        assert_eq!(
+            missing_capabilities(&hello, &arm, &elsewhere),
+            [
+                "several origins: hyper does not offer it (an arm with `origins = \"one\"` sends all requests to one)"
+            ]
+        );
         arm.auth = Some(AuthScheme::Jwt);
-        let reason = missing_capability(&hello, &arm, &call.steps).unwrap();
-        assert_eq!(reason, "auth jwt: hyper does not offer it");
+        assert_eq!(
+            missing_capabilities(&hello, &arm, &call),
+            ["auth jwt: hyper does not offer it"]
+        );
         arm.auth = None;
-        let reason = missing_capability(&hello, &arm, &exchange.steps).unwrap();
-        assert_eq!(reason, "exchange: hyper does not offer it");
+        assert_eq!(
+            missing_capabilities(&hello, &arm, &exchange),
+            ["exchange: hyper does not offer it"]
+        );
         hello.codecs = vec![Codec("json".into()), Codec("protobuf".into())];
-        assert_eq!(missing_capability(&hello, &arm, &exchange.steps), None);
+        assert_eq!(
+            missing_capabilities(&hello, &arm, &exchange),
+            [] as [&str; 0]
+        );
         arm.codec = Codec("msgpack".into());
-        let reason = missing_capability(&hello, &arm, &exchange.steps).unwrap();
-        assert_eq!(reason, "codec msgpack: hyper offers json, protobuf");
+        assert_eq!(
+            missing_capabilities(&hello, &arm, &exchange),
+            ["codec msgpack: hyper offers json, protobuf"]
+        );
         arm.observe = Some("frame:60".into());
-        let reason = missing_capability(&hello, &arm, &call.steps).unwrap();
-        assert_eq!(reason, "observe: hyper does not offer it");
+        assert_eq!(
+            missing_capabilities(&hello, &arm, &call),
+            ["observe: hyper does not offer it"]
+        );
+    }
+
+    #[test]
+    fn everything_that_is_lacking_is_named() {
+        let mut arm = Arm::plain("hyper", Protocol::H2);
+        arm.security = Security::Mtls;
+        let mut workload = Workload::expand(&[
+            study::Step::Reconnect(Reconnect::Resume),
+            study::Step::Reconnect(Reconnect::EarlyData),
+            study::Step::Stream {
+                group: "ticks".into(),
+                body: "{}".into(),
+                messages: 2,
+            },
+        ]);
+        workload.restarts.push(1);
+        let mut hello = hello();
+        hello.clock = Clock::Own;
+        let missing = missing_capabilities(&hello, &arm, &workload);
+        let named: Vec<&str> = (missing.iter())
+            .filter_map(|reason| Some(reason.split_once(':')?.0))
+            .collect();
+        let expected = [
+            "client certificates",
+            "resume a session",
+            "early data",
+            "a stream of messages",
+            "restart",
+        ];
+        assert_eq!(named, expected);
+        use Capability::{EarlyData, Mtls, Resume, Stream};
+        hello.capabilities = vec![Mtls, Resume, EarlyData, Stream];
+        hello.clock = Clock::Monotonic;
+        assert_eq!(
+            missing_capabilities(&hello, &arm, &workload),
+            [] as [&str; 0]
+        );
     }
 }

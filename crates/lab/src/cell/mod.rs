@@ -3,7 +3,7 @@
 
 pub(crate) mod accounting;
 mod activity;
-mod capabilities;
+pub(crate) mod capabilities;
 pub(crate) mod captures;
 mod collect;
 pub(crate) mod driver_process;
@@ -29,9 +29,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
-use driver::protocol::{
-    Action, Auth, Capability, Clock, Codec, Hello, Protocol, Reconnect, Row, Setup,
-};
+use driver::protocol::{Action, Auth, Capability, Codec, Hello, Protocol, Reconnect, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
@@ -42,7 +40,7 @@ use crate::plan::workload::{Workload, encoded_message};
 use crate::stacks;
 use crate::study::{Arm, AuthScheme, ExternalServer, Security, fault};
 use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
-use capabilities::missing_capability;
+use capabilities::missing_capabilities;
 use captures::Captures;
 use collect::{RunOutput, collect};
 use driver::clock::monotonic_ns;
@@ -234,13 +232,9 @@ impl CellRun<'_> {
     ) -> Result<(Hello, Setup), CellError> {
         let deadline = driver.spawned + STARTUP_LIMIT;
         let hello = driver.host.hello(deadline)?;
-        if let Some(reason) = missing_capability(&hello, self.arm, &self.workload.steps) {
-            return Err(CellError::Unsupported(reason));
-        }
-        if hello.clock == Clock::Own && !self.workload.restarts.is_empty() {
-            let reason = "restart: times of two processes cannot be compared, since their clock is the \
-                          driver's own";
-            return Err(CellError::Unsupported(reason.to_owned()));
+        let missing = missing_capabilities(&hello, self.arm, self.workload);
+        if !missing.is_empty() {
+            return Err(CellError::Unsupported(missing.join("; ")));
         }
         let setup = self.setup(&hello, servers, warmup_server.as_ref(), scratch)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);

@@ -1,5 +1,6 @@
 //! Runs what remains of a plan: from the run's folder to the last record.
 
+mod giving_up;
 mod options;
 mod scheduler;
 mod worker;
@@ -20,6 +21,7 @@ use crate::plan::remaining::{Done, ResumedAt, remaining};
 use crate::plan::{Block, Plan};
 use crate::study::ExternalServer;
 
+use giving_up::GivingUp;
 pub use options::RunOptions;
 pub use scheduler::{Ended, Event};
 use worker::Worker;
@@ -90,7 +92,11 @@ impl Lab {
             }
             store.write_run(&head)?;
         }
-        scheduler::run(done, next, workers, &store, stop, observer)
+        let progress = scheduler::Progress {
+            given_up: GivingUp::of(&found.cells),
+            done,
+        };
+        scheduler::run(progress, next, workers, &store, stop, observer)
     }
 
     fn head(&self, plan: &Plan, options: &RunOptions) -> Run {

@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use record::{Cell, Store};
+use driver::clock::monotonic_ns;
+use record::{Audit, Cell, Cost, Outcome, Stack, Store, Wire};
 
 use crate::error::LabError;
 use crate::plan::remaining::{Done, RemainingBlock};
 use crate::plan::{Block, PlannedCell};
+use crate::run::giving_up::GivingUp;
 
 /// How often a cell is tried that the lab itself fails to run.
 const LAB_TRIES: u32 = 3;
@@ -59,6 +61,40 @@ pub(crate) struct Attempt<'p> {
     pub(crate) number: u32,
 }
 
+impl Attempt<'_> {
+    /// Returns the record of a cell in which nothing was measured; it began at `started_ns`.
+    pub(crate) fn unmeasured(&self, outcome: Outcome, started_ns: u64) -> Cell {
+        let planned = &self.cell.planned;
+        Cell {
+            format: record::FORMAT,
+            id: planned.id.clone(),
+            network: planned.network.clone(),
+            block: planned.block,
+            arm: planned.arm.clone(),
+            attempt: self.number,
+            invocation: self.invocation,
+            outcome,
+            calls: Vec::new(),
+            loads: Vec::new(),
+            wire: Wire::default(),
+            cost: Cost::default(),
+            audit: Audit::default(),
+            connections: Vec::new(),
+            stack: Stack::default(),
+            relay: None,
+            started_ns,
+            took_ns: monotonic_ns().saturating_sub(started_ns),
+        }
+    }
+}
+
+/// What was recorded so far.
+#[derive(Default)]
+pub(crate) struct Progress {
+    pub(crate) done: Vec<Done>,
+    pub(crate) given_up: GivingUp,
+}
+
 /// Runs cells one at a time.
 pub(crate) trait CellRunner {
     /// Announces that cells will follow.
@@ -74,13 +110,14 @@ pub(crate) trait CellRunner {
 
 /// Runs blocks until `next`, which is given what was done, returns none, or `stop` is set.
 pub(crate) fn run<'p, R: CellRunner + Send>(
-    mut done: Vec<Done>,
+    Progress { mut done, given_up }: Progress,
     next: impl Fn(&[Done]) -> Vec<RemainingBlock<'p>>,
     mut runners: Vec<R>,
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Ended, LabError> {
+    let given_up = Mutex::new(given_up);
     let mut rounds = 0;
     loop {
         let blocks = next(&done);
@@ -95,7 +132,7 @@ pub(crate) fn run<'p, R: CellRunner + Send>(
             observer(Event::Again { cells });
         }
         rounds += 1;
-        let (rested, ran) = run_all(&blocks, runners, store, stop, observer)?;
+        let (rested, ran) = run_all(&blocks, runners, &given_up, store, stop, observer)?;
         runners = rested;
         done.extend(ran);
     }
@@ -106,6 +143,7 @@ pub(crate) fn run<'p, R: CellRunner + Send>(
 fn run_all<R: CellRunner + Send>(
     blocks: &[RemainingBlock<'_>],
     mut runners: Vec<R>,
+    given_up: &Mutex<GivingUp>,
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
@@ -121,7 +159,7 @@ fn run_all<R: CellRunner + Send>(
                 let (next, ran) = (&next, &ran);
                 scope.spawn(move || {
                     while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let done = run_block(block, &mut runner, store, stop, observer);
+                        let done = run_block(block, &mut runner, given_up, store, stop, observer);
                         let mut ran = ran.lock().unwrap_or_else(PoisonError::into_inner);
                         match (done, &mut *ran) {
                             (Ok(done), Ok(ran)) => ran.extend(done),
@@ -150,27 +188,36 @@ fn run_all<R: CellRunner + Send>(
 fn run_block<R: CellRunner>(
     remaining: &RemainingBlock<'_>,
     runner: &mut R,
+    given_up: &Mutex<GivingUp>,
     store: &Store,
     stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
 ) -> Result<Vec<Done>, LabError> {
+    let known = || given_up.lock().unwrap_or_else(PoisonError::into_inner);
     let mut ran = Vec::new();
     for &cell in &remaining.cells {
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        observer(Event::Started {
-            id: &cell.planned.id,
-            attempt: remaining.attempt,
-        });
         let attempt = Attempt {
             block: remaining.block,
             cell,
             invocation: remaining.invocation,
             number: remaining.attempt,
         };
-        let done = run_cell(&attempt, runner, observer)?;
+        let reason = known().reason(&cell.planned);
+        let done = match reason {
+            Some(reason) => attempt.unmeasured(Outcome::GivenUp { reason }, monotonic_ns()),
+            None => {
+                observer(Event::Started {
+                    id: &cell.planned.id,
+                    attempt: remaining.attempt,
+                });
+                run_cell(&attempt, runner, observer)?
+            }
+        };
         store.write_cell(&done)?;
+        known().add(&done);
         observer(Event::Ended { cell: &done });
         ran.push(Done::new(&done));
     }
@@ -208,8 +255,6 @@ fn run_cell<R: CellRunner>(
 
 #[cfg(test)]
 mod tests {
-    use record::{Audit, Cost, Outcome, Stack, Wire};
-
     use super::*;
     use crate::plan::remaining::{ResumedAt, remaining};
     use crate::plan::tests::small_plan;
@@ -242,7 +287,7 @@ mod tests {
             let store = Store::create(dir.path()).unwrap();
             let retried = AtomicUsize::new(0);
             let ended = run(
-                Vec::new(),
+                Progress::default(),
                 |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
                 vec![Failing(failures)],
                 &store,
@@ -270,32 +315,17 @@ mod tests {
 
     impl CellRunner for Invented {
         fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
-            let planned = &attempt.cell.planned;
-            let noisy = planned.block == 0 && attempt.cell.arm == 0 && attempt.number == 1;
-            Ok(Cell {
-                format: record::FORMAT,
-                id: planned.id.clone(),
-                network: planned.network.clone(),
-                block: planned.block,
-                arm: planned.arm.clone(),
-                attempt: attempt.number,
-                invocation: attempt.invocation,
-                outcome: match noisy {
-                    true => Outcome::Noisy {
-                        reasons: vec!["invented".into()],
-                    },
-                    false => Outcome::Clean,
+            let noisy =
+                attempt.cell.planned.block == 0 && attempt.cell.arm == 0 && attempt.number == 1;
+            let outcome = match noisy {
+                true => Outcome::Noisy {
+                    reasons: vec!["invented".into()],
                 },
-                calls: Vec::new(),
-                loads: Vec::new(),
-                wire: Wire::default(),
-                cost: Cost::default(),
-                audit: Audit::default(),
-                connections: Vec::new(),
-                stack: Stack::default(),
-                relay: None,
-                started_ns: 1,
+                false => Outcome::Clean,
+            };
+            Ok(Cell {
                 took_ns: 1,
+                ..attempt.unmeasured(outcome, 1)
             })
         }
     }
@@ -311,7 +341,7 @@ mod tests {
         };
         let started = Mutex::new(Vec::new());
         let ended = run(
-            Vec::new(),
+            Progress::default(),
             |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
             vec![Invented, Invented],
             &store,

@@ -3,7 +3,7 @@
 use driver::clock::monotonic_ns;
 use driver::protocol::Protocol;
 use pump::{Bench, Facts};
-use record::{Audit, Cell, Cost, Outcome, Stack, Wire};
+use record::{Cell, Outcome};
 
 use super::options::RunOptions;
 use super::scheduler::{Attempt, CellRunner};
@@ -173,27 +173,7 @@ impl CellRunner for Worker<'_> {
     fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
         let started_ns = monotonic_ns();
         let measured = self.measure(attempt);
-        let planned = &attempt.cell.planned;
-        let mut cell = Cell {
-            format: record::FORMAT,
-            id: planned.id.clone(),
-            network: planned.network.clone(),
-            block: planned.block,
-            arm: planned.arm.clone(),
-            attempt: attempt.number,
-            invocation: attempt.invocation,
-            outcome: Outcome::Clean,
-            calls: Vec::new(),
-            loads: Vec::new(),
-            wire: Wire::default(),
-            cost: Cost::default(),
-            audit: Audit::default(),
-            connections: Vec::new(),
-            stack: Stack::default(),
-            relay: None,
-            started_ns,
-            took_ns: monotonic_ns() - started_ns,
-        };
+        let mut cell = attempt.unmeasured(Outcome::Clean, started_ns);
         match measured {
             Ok(m) => self.fill(&mut cell, m),
             Err(CellError::Unsupported(reason)) => cell.outcome = Outcome::Unsupported { reason },

@@ -224,7 +224,9 @@ fn cells(data: &RunData) -> Markup {
             let reason = match &cell.outcome {
                 Outcome::Clean => String::new(),
                 Outcome::Noisy { reasons } => reasons.join("; "),
-                Outcome::Failed { reason } | Outcome::Unsupported { reason } => reason.clone(),
+                Outcome::Failed { reason }
+                | Outcome::Unsupported { reason }
+                | Outcome::GivenUp { reason } => reason.clone(),
             };
             vec![
                 text(cell.file_name()),
@@ -232,7 +234,7 @@ fn cells(data: &RunData) -> Markup {
                 html! { (cell.block + 1) },
                 text(&cell.arm),
                 text(status.name()),
-                text(cell.outcome.name()),
+                text(cell.outcome.name().replace('_', " ")),
                 html! { small { (reason) } },
                 text(duration(cell.took_ns as f64)),
             ]

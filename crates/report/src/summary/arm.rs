@@ -43,9 +43,9 @@ pub struct ArmSummary {
     pub cells: CellCounts,
     /// The first attempts of its cells, from which figures and verdicts are made.
     pub first_attempts: Attempts,
-    /// Why cells were noisy, failed or were unsupported.
+    /// Why cells were noisy, failed, were unsupported or given up.
     pub reasons: Vec<String>,
-    /// Of the reasons why cells failed or were unsupported, the one that most of them gave; absent if none
+    /// Of the reasons why cells failed, were unsupported or given up, the one that most of them gave; absent if none
     /// did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commonest_reason: Option<String>,
@@ -133,6 +133,9 @@ pub struct CommonLosses {
     pub lost_by_both: u64,
     /// Of those, the packets that only one lost.
     pub lost_by_one: u64,
+    /// How many packets only one may lose before the A/A check fails; all that were lost if the check could not have
+    /// failed.
+    pub tolerated: u64,
 }
 
 /// An arm's role in the study.

@@ -120,6 +120,9 @@ pub struct CellCounts {
     pub failed: usize,
     /// Not measured: the stack lacks something that the arm needs.
     pub unsupported: usize,
+    /// Not measured: all requests of the arm's first cells timed out.
+    #[serde(default)]
+    pub given_up: usize,
     /// Not in these records.
     pub not_run: usize,
     /// Records of earlier invocations; not part of `planned`.

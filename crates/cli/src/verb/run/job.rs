@@ -113,6 +113,11 @@ impl Job {
         })
     }
 
+    /// Returns the study's file, or the name of one of commute's own.
+    pub(super) fn study_file(&self) -> &str {
+        &self.study_file
+    }
+
     /// Returns how the lab is to run it.
     pub(super) fn options(&self, self_test: Vec<record::Check>) -> RunOptions {
         RunOptions {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::{Ended, Event, Lab, PROBES_PER_CELL, Plan, RunOptions, Shard, Study};
+use lab::{Ended, Event, Feasibility, Lab, PROBES_PER_CELL, Plan, RunOptions, Shard, Study};
 use record::{CellStatus, Outcome};
 
 use crate::verb::report::{Format, apply, exit_code, print, write_files};
@@ -123,12 +123,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let lab = crate::home::open(args.home.as_deref())?;
     let job = Job::of(args, &lab)?;
     check_options(args, &job)?;
-    let refusal = lab
-        .refusal(&job.plan)
-        .map(|reason| reason + &alternative(&lab, &job.plan));
+    let feasibility = feasibility(&lab, &job.plan);
+    let refusal = (feasibility.refusal()).map(|reason| reason + &alternative(&lab, &job.plan));
+    let mut warnings = feasibility.warnings();
+    warnings.extend(lab.warnings(&job.plan));
     if args.dry_run {
         let refusal = refusal.map(|reason| format!("this study will not be run: {reason}"));
-        let warnings: Vec<String> = refusal.into_iter().chain(lab.warnings(&job.plan)).collect();
+        let warnings: Vec<String> = refusal.into_iter().chain(warnings).collect();
         crate::out::print(&dry_run::text(
             &job.plan,
             job.shard,
@@ -140,9 +141,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         return Ok(exit::PASS);
     }
     if let Some(reason) = refusal {
-        return Err(exit::with(exit::UNSUITABLE, anyhow::Error::msg(reason)));
+        let error = anyhow::anyhow!("{}: {reason}", job.study_file());
+        return Err(exit::with(exit::UNSUITABLE, error));
     }
-    for warning in lab.warnings(&job.plan) {
+    for warning in warnings {
         out::note!("warning: {warning}");
     }
     if let Some(address) = lab.reach(&job.plan)? {
@@ -170,6 +172,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let until_decided = job.until_decided.then(|| UntilDecided::new(args.budget));
     let measured = measure(&lab, job.plan, &mut options, until_decided.as_ref(), &stop)?;
     finish(args, &job.out, measured)
+}
+
+/// Asks the stacks of a plan what they can do.
+pub(crate) fn feasibility(lab: &Lab, plan: &Plan) -> Feasibility {
+    let status = crate::progress::status();
+    let feasibility = lab.feasibility(plan, &|stack| {
+        status.set_message(format!("starting {stack} ..."));
+    });
+    status.finish_and_clear();
+    feasibility
 }
 
 /// Returns a hint at the same study with the libraries that commute carries, if there is one.

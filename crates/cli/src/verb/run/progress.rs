@@ -13,8 +13,8 @@ use crate::{progress, terminal};
 /// Progress of one run.
 pub(crate) struct Progress {
     bar: ProgressBar,
-    /// Arms whose reason for being unsupported has been printed: all their cells have the same.
-    unsupported: Mutex<BTreeSet<String>>,
+    /// Arms, and networks with arms, of whose cells the reason has been printed: all have the same.
+    explained: Mutex<BTreeSet<String>>,
 }
 
 impl Progress {
@@ -26,7 +26,7 @@ impl Progress {
                 cells,
                 "{elapsed_precise} [{bar:30}] {pos}/{len} cells, {eta} left  {wide_msg}",
             ),
-            unsupported: Mutex::default(),
+            explained: Mutex::default(),
         }
     }
 
@@ -44,12 +44,18 @@ impl Progress {
             }
             Event::Ended { cell } => {
                 let outcome = match &cell.outcome {
-                    Outcome::Clean => terminal::is_verbose().then(|| "clean".to_owned()),
+                    Outcome::Clean => match cell.timed_out() {
+                        Some(_) => Some("every request timed out".to_owned()),
+                        None => terminal::is_verbose().then(|| "clean".to_owned()),
+                    },
                     Outcome::Noisy { reasons } => Some(format!("noisy: {}", reasons.join("; "))),
                     Outcome::Failed { reason } => Some(format!("failed: {reason}")),
                     Outcome::Unsupported { reason } => self
-                        .is_first_unsupported(&cell.arm)
+                        .is_new(cell.arm.clone())
                         .then(|| format!("unsupported: {reason}")),
+                    Outcome::GivenUp { reason } => self
+                        .is_new(format!("{} on {}", cell.arm, cell.network))
+                        .then(|| format!("given up, and every later cell: {reason}")),
                 };
                 self.bar.inc(1);
                 if let Some(text) = outcome {
@@ -65,12 +71,12 @@ impl Progress {
         }
     }
 
-    fn is_first_unsupported(&self, arm: &str) -> bool {
-        let mut arms = self
-            .unsupported
+    fn is_new(&self, what: String) -> bool {
+        let mut explained = self
+            .explained
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        arms.insert(arm.to_owned())
+        explained.insert(what)
     }
 
     pub(crate) fn finish(&self) {
