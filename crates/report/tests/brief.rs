@@ -194,3 +194,21 @@ fn colour_and_width_change_no_words() {
         assert!(widest.chars().count() <= width, "{width}: {widest}");
     }
 }
+
+#[test]
+fn no_name_controls_the_terminal() {
+    let mut arms = arms();
+    arms[2].name = "cronet\u{1b}[2J h3";
+    let mut run = app(&arms, 8).run().clone();
+    let cells = app(&arms, 8).cells().to_vec();
+    for group in &mut run.groups {
+        // Paths that look alike when they are cut, so that names stand for them.
+        group.about = format!("GET /\u{1b}[2J{}, answered with 1 B", "x".repeat(90));
+    }
+    let summary = report::summarise(&RunData::new(run, cells).unwrap());
+    let text = report::brief(&summary, 100, false);
+    assert!(
+        !text.contains('\u{1b}') && text.contains("(group-1)"),
+        "{text}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use crate::summary::GroupSummary;
 use crate::summary::measure::Measure;
-use crate::text::width_of;
+use crate::text::{plain, width_of};
 
 const CUT: &str = "…";
 
@@ -36,7 +36,7 @@ pub(crate) fn fitted(labels: &[String], measures: &[&Measure], room: usize) -> V
         .zip(measures)
         .map(|(label, measure)| match is_unique(label) {
             true => label.clone(),
-            false => shortened(&measure.label, room),
+            false => shortened(&plain(&measure.label), room),
         });
     fitted.collect()
 }
