@@ -53,6 +53,10 @@ fn calls_of(group: u32) -> Vec<PlannedCall> {
 
 /// Returns a run of an app with 20 endpoints, as `commute init` makes it from a recording.
 fn app(arms: &[Invented], blocks: u32) -> RunData {
+    app_of(GROUPS, arms, blocks)
+}
+
+fn app_of(groups: u32, arms: &[Invented], blocks: u32) -> RunData {
     let mut run = invented::run(arms, &NETWORKS, blocks);
     let group = |n: u32| Group {
         name: format!("group-{n}"),
@@ -61,8 +65,8 @@ fn app(arms: &[Invented], blocks: u32) -> RunData {
         response_bytes: 0,
         load: None,
     };
-    run.groups = (0..GROUPS).map(group).collect();
-    run.calls = (0..GROUPS).flat_map(calls_of).collect();
+    run.groups = (0..groups).map(group).collect();
+    run.calls = (0..groups).flat_map(calls_of).collect();
     let cells = invented::cells(&run, arms, 1);
     let cells = cells
         .into_iter()
@@ -107,6 +111,18 @@ fn three_networks_fit_into_60_lines() {
         let text = report::brief(&summary, width, false);
         assert!(text.lines().count() <= LINES, "{width}: {text}");
     }
+}
+
+/// More rows than fit are counted, not printed.
+#[test]
+fn more_kinds_than_fit_are_counted() {
+    let summary = report::summarise(&app_of(60, &arms(), 8));
+    let text = report::brief(&summary, 110, false);
+    assert!(text.lines().count() <= LINES, "{text}");
+    assert!(
+        text.contains("  and 32 more kinds of requests: -v\n"),
+        "{text}"
+    );
 }
 
 /// Whatever goes wrong at once, a line each says so.
