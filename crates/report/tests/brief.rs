@@ -153,6 +153,21 @@ fn a_bad_run_fits_too() {
 }
 
 #[test]
+fn a_noisy_run_says_first_what_to_do() {
+    let noisy = |arm: Invented| Invented {
+        outcome: Some(Outcome::Noisy {
+            reasons: vec!["steal 3 % (invented)".into()],
+        }),
+        ..arm
+    };
+    let arms: Vec<Invented> = arms().into_iter().map(noisy).collect();
+    let text = report::brief(&report::summarise(&app(&arms, 6)), 100, false);
+    let first = "72 of 72 cells were noisy, e.g. because steal 3 % (invented)\n\
+                 Close what else runs here, or use a quieter machine.\n\n";
+    assert!(text.starts_with(first), "{text}");
+}
+
+#[test]
 fn the_full_report_has_what_the_brief_one_leaves_out() {
     let summary = report::summarise(&app(&arms(), 10));
     let (brief, full) = (

@@ -24,7 +24,13 @@ pub(crate) fn first(summary: &Summary) -> Vec<String> {
         lines.truncate(MOST_ALARMS);
         lines.push(format!("INVALID: {others} more; -v lists them"));
     }
-    lines.extend(summary.noise_warning.as_deref().map(first_sentence));
+    if let Some(warning) = &summary.noise_warning {
+        let finding = first_sentence(warning);
+        let advice = warning[finding.len()..]
+            .trim_start_matches(['.', ' '])
+            .to_owned();
+        lines.extend([finding, advice]);
+    }
     lines
 }
 
