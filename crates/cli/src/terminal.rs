@@ -15,7 +15,7 @@ pub(crate) struct Options {
     /// Print no progress, only results, warnings and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print more, e.g. every cell
+    /// Print more, e.g. every cell, and reports in full
     #[arg(short, long, global = true)]
     verbose: bool,
 }

@@ -98,7 +98,7 @@ fn exchange_reports_its_phases() {
         csv.stdout.contains(",received_ns,server_decode_ns,"),
         "{csv}"
     );
-    let report = sandbox.run(&["report", "run"]).exits_with(0);
+    let report = sandbox.run(&["report", "run", "-v"]).exits_with(0);
     assert!(
         report
             .stdout

@@ -35,7 +35,7 @@ fn report_of_imported_run_has_verdicts_and_names_its_source() {
         .exits_with(0)
         .stdout_contains("Use ios h3 on train.")
         .stdout_contains("measured elsewhere")
-        .stdout_contains("protocol reported by the client only");
+        .stdout_contains("Protocol reported by the client only, not verified: ");
     // Importing the exported CSV restores the cells.
     let exported = sandbox
         .run(&["report", "field", "--format", "csv"])
@@ -60,7 +60,7 @@ fn groups_without_a_success_are_reported() {
         .run(&["import", "field.csv", "--out", "field"])
         .exits_with(0);
     sandbox
-        .run(&["report", "field"])
+        .run(&["report", "field", "-v"])
         .exits_with(0)
         .stdout_contains("12 of 12 requests timed out");
     let one = "network,arm,protocol,block,end_ns\nn,a,h2,0,9000000\n";

@@ -82,7 +82,7 @@ times = 21
             cell.calls[0]
         );
     }
-    let report = sandbox.run(&["report", "run"]).exits_with(0);
+    let report = sandbox.run(&["report", "run", "-v"]).exits_with(0);
     let report = report
         .stdout_contains("echo (1.5 s, 4 in flight): requests per second")
         .stdout_contains("p95 of echo (1.5 s, 4 in flight)");
@@ -123,7 +123,7 @@ rate_per_s = 50
         );
     }
     sandbox
-        .run(&["report", "run"])
+        .run(&["report", "run", "-v"])
         .exits_with(0)
         .stdout_contains("late sends");
 }

@@ -135,7 +135,7 @@ fn own_requests_are_sent_and_answered_byte_for_byte() {
         ]
     );
     // First and warm requests apart.
-    let report = sandbox.run(&["report", "run"]).exits_with(0);
+    let report = sandbox.run(&["report", "run", "-v"]).exits_with(0);
     for line in ["first", "warm"] {
         assert!(report.stdout.contains(line), "{report}");
     }
@@ -187,7 +187,7 @@ fn json_is_sent_in_the_arms_codec() {
             assert!(received < call.end_ns, "{}: {call:?}", cell.arm);
         }
     }
-    let report = sandbox.run(&["report", "run"]).exits_with(0);
+    let report = sandbox.run(&["report", "run", "-v"]).exits_with(0);
     report.stdout_contains("create + encode + transport + decode");
 }
 

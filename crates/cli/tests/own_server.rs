@@ -85,7 +85,7 @@ fn reaches(user: User, program: &[&str]) {
     let sandbox = sandbox();
     let server = Server::start_program(&sandbox, program, "127.0.0.1:0", NAME);
     sandbox.write("mine.toml", &study(1, server.address, ARMS, STEPS));
-    let output = run(&sandbox, user, &[])
+    let output = run(&sandbox, user, &["-v"])
         .exits_with(0)
         .stderr_contains("gets at most 12 requests in 3 cells")
         .stdout_contains(&format!(

@@ -1,4 +1,4 @@
-//! The report for a terminal: the answer, then for each network a sentence and the table behind it.
+//! The report for a terminal in full: the answer, then for each network a sentence and the table behind it.
 
 use crate::external;
 use crate::load;
@@ -12,9 +12,9 @@ use crate::text::{INDENT, plain, width_of, wrapped};
 use crate::wording::{alarms, cells_line, interval_note, self_test_words, threshold_line};
 
 /// In a narrower terminal, not even one column would fit beside the names.
-const MIN_WIDTH: usize = 60;
+pub(crate) const MIN_WIDTH: usize = 60;
 
-/// Returns the report for a terminal that is `width` characters wide. Colour only marks verdicts;
+/// Returns the report in full, for a terminal that is `width` characters wide. Colour only marks verdicts;
 /// it carries no information of its own.
 pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     let page = Page {
@@ -51,6 +51,23 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
     out
 }
 
+/// Returns the study and its question, and what the run consists of, on one line where both fit.
+pub(crate) fn titled(summary: &Summary, width: usize) -> String {
+    let left = plain(&format!("{}: {}", summary.study, summary.question));
+    let right = format!(
+        "seed {} · {} · {} of cell time · {}",
+        summary.seed,
+        count(summary.blocks as usize, "block"),
+        duration(summary.measured_ns as f64),
+        self_test_words(summary)
+    );
+    let room = width.saturating_sub(width_of(&left) + width_of(&right));
+    match room >= 4 {
+        true => format!("{left}{}{right}\n", " ".repeat(room)),
+        false => wrapped(&left, "", width) + &wrapped(&right, "", width),
+    }
+}
+
 struct Page {
     width: usize,
     color: bool,
@@ -71,23 +88,7 @@ impl Page {
             out += &self.wrapped(&plain(warning), "");
         }
         out.push('\n');
-        let left = plain(&format!("{}: {}", summary.study, summary.question));
-        let right = format!(
-            "seed {} · {} · {} of cell time · {}",
-            summary.seed,
-            count(summary.blocks as usize, "block"),
-            duration(summary.measured_ns as f64),
-            self_test_words(summary)
-        );
-        let room = self
-            .width
-            .saturating_sub(width_of(&left) + width_of(&right));
-        if room >= 4 {
-            out += &format!("{left}{}{right}\n", " ".repeat(room));
-        } else {
-            out += &self.wrapped(&left, "");
-            out += &self.wrapped(&right, "");
-        }
+        out += &titled(summary, self.width);
         if let Some(external) = &summary.external {
             out += &self.wrapped(&plain(&external::words(external)), INDENT);
         }

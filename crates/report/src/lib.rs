@@ -10,7 +10,7 @@
 //!    of them (`overall`), or says why there is none (`unusable`).
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
-//! 3. The formats only lay it out: [`human`] for the terminal, [`json`] with a published schema
+//! 3. The formats only lay it out: [`brief`] and, in full, [`human`] for the terminal, [`json`] with a published schema
 //!    (`docs/report.schema.json`), [`html`] as one offline page, [`markdown`] for a pull request,
 //!    [`card`] as a picture. [`csv`]
 //!    is not a summary but the calls themselves, one per row, for other tools, and so
@@ -31,6 +31,7 @@
 //! the page gets them escaped by `maud`, Markdown by `markdown`, both without control characters.
 
 mod answer;
+mod brief;
 mod by_block;
 mod card;
 mod cells;
@@ -70,6 +71,7 @@ mod threshold;
 mod unusable;
 mod wording;
 
+pub use brief::brief;
 pub use by_block::{
     BYTES, BlockValue, ByBlock, Kind, Place, Values, decide, energy_labels, median,
 };
@@ -95,7 +97,8 @@ pub use summary::measure::{
     Comparison, LoadFigures, LoadPercentile, Mean, Measure, Part, Percentile, Phases,
 };
 pub use summary::{
-    AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, Need, NetworkSummary, Summary,
+    AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, GroupSummary, Need,
+    NetworkSummary, Summary,
 };
 pub use text::plain;
 pub use threshold::{Names, Threshold, ThresholdOutcome, ThresholdResult, apply_thresholds};

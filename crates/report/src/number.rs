@@ -108,6 +108,8 @@ pub struct Size {
     pub value: String,
     /// The interval, e.g. `104 to 133`, in the unit of the value.
     pub range: String,
+    /// The unit of both, e.g. `ms`.
+    pub(crate) unit: &'static str,
 }
 
 /// Formats a difference or a factor. `flip` inverts it: it negates a difference and takes the
@@ -162,7 +164,8 @@ pub(crate) fn size_in(q: &Quantity, flip: bool, column: Option<&Column>) -> Opti
     };
     let digits = scale.bounded(value, decimals, bound);
     let value = format!("{words}{digits}{join}{}", scale.unit);
-    Some(Size { value, range })
+    let unit = scale.unit;
+    Some(Size { value, range, unit })
 }
 
 /// Formats the ends of a difference in time, both in the unit of a column, or in the larger one's.

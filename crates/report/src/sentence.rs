@@ -32,6 +32,12 @@ pub(crate) fn sentence(arms: &[ArmSummary], advice: &Advice, needs: &[Need]) -> 
     text + &writer.less_reliable() + &writer.given_up()
 }
 
+/// Returns how many blocks a network without any verdict has, and whether more may give one.
+pub(crate) fn outlook(arms: &[ArmSummary]) -> Option<String> {
+    let baseline = arms.iter().find(|arm| arm.role == Role::Baseline)?;
+    Some(Writer { baseline, arms }.outlook())
+}
+
 /// Returns the differences that the comparisons of an A/A arm found.
 pub(crate) fn differences(repeat: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
     let writer = Writer {
@@ -153,6 +159,15 @@ impl<'a> Writer<'a> {
         if rivals.is_empty() {
             return format!("Cannot tell: no block has cells of both {baseline} and another arm.");
         }
+        format!(
+            "Cannot tell whether any arm beats {baseline}: {}.",
+            self.outlook()
+        )
+    }
+
+    /// Returns how many blocks there are, and whether more may decide something.
+    fn outlook(&self) -> String {
+        let rivals: Vec<&ArmSummary> = self.rivals().collect();
         let comparisons = rivals.iter().flat_map(|arm| arm.comparisons());
         let outlooks: Vec<Outlook> = comparisons
             .filter_map(|(_, c)| match c.verdict {
@@ -172,8 +187,7 @@ impl<'a> Writer<'a> {
             true => format!("verdicts need at least {}", stats::MIN_BLOCKS),
             false => outlook.to_owned(),
         };
-        let blocks = count(blocks, "block");
-        format!("Cannot tell whether any arm beats {baseline}: {blocks}; {outlook}.")
+        format!("{}; {outlook}", count(blocks, "block"))
     }
 
     fn less_reliable(&self) -> String {
@@ -308,7 +322,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn losses(arm: &ArmSummary) -> String {
+/// Returns how many requests and cells of an arm failed.
+pub(crate) fn losses(arm: &ArmSummary) -> String {
     let (calls, lost) = arm.calls_and_losses();
     match arm.cells.failed {
         0 => format!("{lost} of {} failed or timed out", count(calls, "request")),

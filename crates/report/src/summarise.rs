@@ -12,7 +12,9 @@ use crate::number::{count, percent};
 use crate::population::{Population, populations};
 use crate::summary::arm::{ArmSummary, Attempts, Role, Spread};
 use crate::summary::measure::Comparison;
-use crate::summary::{AaCheck, ArmNoise, ComparisonCounts, FORMAT, NetworkSummary, Summary};
+use crate::summary::{
+    AaCheck, ArmNoise, ComparisonCounts, FORMAT, GroupSummary, NetworkSummary, Summary,
+};
 use crate::wording::protocol_mismatch;
 use crate::{
     answer, coding, compare, configuration, cost, external, noise, overall, pairing, repeat,
@@ -59,6 +61,12 @@ pub fn summarise(data: &RunData) -> Summary {
         sweeps: sweep::sweeps(run, &networks),
         cells: summariser.cells.counts(data, |_, _| true),
         noise,
+        groups: (run.groups.iter())
+            .map(|group| GroupSummary {
+                name: group.name.clone(),
+                about: group.about.clone(),
+            })
+            .collect(),
         networks,
         thresholds: Vec::new(),
     }

@@ -19,6 +19,7 @@ const STDOUT: &str = "-";
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
+    commute report runs/quickstart-1 --verbose\n  \
     commute report shard-1 shard-2 --html report.html\n  \
     commute report runs/quickstart-1 --fail-if 'first.p95 > 300ms' --fail-if 'errors > 1%'\n  \
     commute report runs/quickstart-1 --format csv > calls.csv\n  \
@@ -70,7 +71,7 @@ pub(crate) struct Args {
 /// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// Tables for a terminal
+    /// For a terminal: what to decide by, or with --verbose every figure
     Human,
     /// For a pull request
     Markdown,
@@ -199,7 +200,10 @@ pub(crate) fn apply(thresholds: &[Threshold], summary: &mut Summary) -> anyhow::
 /// Prints the report to standard output.
 pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow::Result<()> {
     let text = match format {
-        Format::Human => report::human(summary, width(), terminal::colors_stdout()),
+        Format::Human if terminal::is_verbose() => {
+            report::human(summary, width(), terminal::colors_stdout())
+        }
+        Format::Human => report::brief(summary, width(), terminal::colors_stdout()),
         Format::Markdown => report::markdown(summary, data),
         Format::Json => report::json(summary),
         Format::Csv => report::csv(data),

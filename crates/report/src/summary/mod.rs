@@ -59,6 +59,8 @@ pub struct Summary {
     pub cells: CellCounts,
     /// The first attempts of each arm that was measured, on all networks, in the study's order.
     pub noise: Vec<ArmNoise>,
+    /// The groups of requests, in the study's order.
+    pub groups: Vec<GroupSummary>,
     /// One entry per network, in the study's order.
     pub networks: Vec<NetworkSummary>,
     /// Each decisive measure along the levels of each swept setting; empty without a sweep.
@@ -140,6 +142,15 @@ pub struct ArmNoise {
     pub p_value: f64,
     /// Whether the p-value is at most 5 % divided by the number of arms.
     pub depends_on_arm: bool,
+}
+
+/// A group of requests that are reported together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GroupSummary {
+    /// The name in the study.
+    pub name: String,
+    /// What its requests do, e.g. `GET /v2/feed, answered with 2075 B`.
+    pub about: String,
 }
 
 /// The results on one network.

@@ -3,6 +3,7 @@
 mod payload;
 mod payload_page;
 mod payload_report;
+mod payload_times;
 mod progress;
 
 use std::path::{Path, PathBuf};

@@ -2,23 +2,23 @@
 
 use std::io::Read as _;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use codec::Timed;
-use codec::measure::{Measurement, SamplingPlan, measure};
+use indicatif::ProgressBar;
 use link::Network;
-use payload::{MAX_SAMPLE_BYTES, Sample, Schema};
+use payload::{Encoding, MAX_SAMPLE_BYTES, Sample, Schema};
 use predict::packets::{self, Ip};
 use predict::{Connection, Protocol};
 
 use super::payload_report::{EncodingReport, PayloadReport, Predicted, SampleReport};
-use super::{Args, Format};
-use crate::{exit, out};
+use super::{Args, Format, payload_times};
+use crate::{exit, out, progress};
 
 /// A near network and a far one.
 const DEFAULT_NETWORKS: [&str; 2] = ["4g-tether", "lighthouse-slow4g"];
 const MTU: u32 = 1500;
+const TICK: Duration = Duration::from_millis(100);
 /// Larger samples are not timed: a tree and ten encodings take long and show nothing new.
 const MAX_TIMED_BYTES: usize = 16 << 20;
 
@@ -30,15 +30,19 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         .map(|(name, json)| Sample { name, json })
         .collect();
     let networks = networks(&args.network)?;
+    let bar = progress::status();
+    bar.enable_steady_tick(TICK);
+    bar.set_message("inferring the schema");
     let schema = payload::infer(&samples)?;
     let report = PayloadReport {
         proto: schema.to_proto(),
         notes: schema.notes().iter().map(ToString::to_string).collect(),
         samples: samples
             .iter()
-            .map(|sample| sample_report(&schema, sample, &networks, args))
+            .map(|sample| sample_report(&schema, sample, &networks, args, &bar))
             .collect::<anyhow::Result<_>>()?,
     };
+    bar.finish_and_clear();
     if let Some(file) = &args.html {
         super::write(file, &report.html(&crate::origin::now()))?;
     }
@@ -56,12 +60,16 @@ fn sample_report(
     sample: &Sample<'_>,
     networks: &[Network],
     args: &Args,
+    bar: &ProgressBar,
 ) -> anyhow::Result<SampleReport> {
+    bar.set_message(format!("{}: checking what Protobuf keeps", sample.name));
     schema
         .check(sample)
         .with_context(|| format!("{} does not survive Protobuf", sample.name))?;
-    let times = times(schema, sample, args)?;
+    bar.set_message(format!("{}: encoding", sample.name));
     let encodings = payload::encodings(schema, sample)?;
+    let times = times(schema, sample, &encodings, args, bar)?;
+    bar.set_message(format!("{}: predicting transfer times", sample.name));
     let encodings = encodings.into_iter().map(|encoding| {
         let bytes = encoding.bytes.len();
         let h2 = packets::over_h2(bytes as u64, Ip::V6, MTU);
@@ -164,7 +172,14 @@ struct Time {
     ns: Option<f64>,
 }
 
-fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Vec<Time>> {
+/// Times encoding and decoding, and says which of it is being timed.
+fn times(
+    schema: &Schema,
+    sample: &Sample<'_>,
+    encodings: &[Encoding],
+    args: &Args,
+    bar: &ProgressBar,
+) -> anyhow::Result<Vec<Time>> {
     if sample.json.len() > MAX_TIMED_BYTES {
         out::note!(
             "{}: encoding and decoding are not timed above {MAX_TIMED_BYTES} bytes",
@@ -172,33 +187,21 @@ fn times(schema: &Schema, sample: &Sample<'_>, args: &Args) -> anyhow::Result<Ve
         );
         return Ok(Vec::new());
     }
-    let mut benchmarks = payload::benchmarks(schema, sample)?;
-    let plan = SamplingPlan {
-        sample_ns: 2_000_000,
-        rounds: usize::from(args.rounds),
-        budget_ns: 2_000_000_000,
-        seed: args.seed,
-    };
-    let series = measure::<std::convert::Infallible>(
-        benchmarks.len(),
-        plan,
-        |subject, n| {
-            let start = Instant::now();
-            (benchmarks[subject].run)(n);
-            Ok(Measurement::from(Timed {
-                elapsed_ns: start.elapsed().as_nanos() as u64,
-                heap_bytes: None,
-            }))
-        },
-        |_| true,
-    );
-    let times = series.into_iter().zip(&benchmarks).map(|(series, of)| {
-        let Ok(series) = series;
-        Time {
-            codec: of.codec.clone(),
-            encodes: of.encodes,
-            ns: series.time_ns().and_then(|t| t.value.known()),
-        }
+    let mut benchmarks = payload::benchmarks(schema, encodings)?;
+    let rounds = usize::from(args.rounds);
+    let times = payload_times::times(benchmarks.len(), rounds, args.seed, |index, n| {
+        bar.set_message(format!(
+            "{}: timing {}",
+            sample.name, benchmarks[index].codec
+        ));
+        let start = Instant::now();
+        (benchmarks[index].run)(n);
+        start.elapsed().as_nanos() as u64
+    });
+    let times = times.into_iter().zip(&benchmarks).map(|(ns, of)| Time {
+        codec: of.codec.clone(),
+        encodes: of.encodes,
+        ns,
     });
     Ok(times.collect())
 }
