@@ -109,7 +109,7 @@ fn no_cells(arm: &ArmSummary, n: usize, what: &str) -> String {
         (1, 1) => format!(
             "the only cell of {} {}",
             arm.name,
-            what.replace("are ", "is ")
+            what.replace("are ", "is ").replace("were ", "was ")
         ),
         (all, n) if all == n => format!("all {planned} of {} {what}", arm.name),
         (_, n) => format!("{n} of {planned} of {} {what}", arm.name),
