@@ -195,3 +195,20 @@ fn impossible_sizes_are_left_out() {
         "left out: a request with bodies of 1099511627776 bytes",
     );
 }
+
+/// Chrome writes a character for each byte, which takes two bytes of UTF-8 where it is not ASCII.
+#[test]
+fn binary_bodies_are_as_long_as_their_field_says() {
+    let mut blob = post(
+        0,
+        "https://a.example/blob",
+        "image/jpeg",
+        "\u{c8}\u{c8}\u{c8}",
+        "{}",
+    );
+    blob["request"]["bodySize"] = json!(6);
+    blob["request"]["headers"] = json!([{"name": "Content-Length", "value": "3"}]);
+    let written = study(&[blob]);
+    let bytes = steps(&written)[0]["request_bytes"].as_integer();
+    assert_eq!(bytes, Some(3), "{}", written.study);
+}
