@@ -75,6 +75,11 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
     let mut by_firefox = image(60, "firefox.png");
     by_firefox["time"] = json!(0);
     by_firefox["response"]["content"] = json!({"mimeType": "image/png"});
+    let mut by_new_firefox = image(70, "firefox-153.png");
+    by_new_firefox["time"] = json!(0);
+    by_new_firefox["response"]["headers"] = json!([{"name": "content-length", "value": "30000"}]);
+    by_new_firefox["response"]["headersSize"] = json!(0);
+    by_new_firefox["response"]["bodySize"] = json!(30_000);
     let mut unknown = image(80, "unknown");
     unknown["response"]["content"] = json!({"size": -1, "mimeType": "text/plain"});
     unknown["response"]["headers"] = json!([{"name": "server", "value": "x"}]);
@@ -97,6 +102,7 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
         by_chrome,
         by_safari,
         by_firefox,
+        by_new_firefox,
         unknown,
         form,
         encoded,
@@ -107,7 +113,7 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
     );
     assert_noted(
         &written,
-        "left out: a request: its response came from a cache (3 times)",
+        "left out: a request: its response came from a cache (4 times)",
     );
     assert_noted(
         &written,
