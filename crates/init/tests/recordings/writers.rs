@@ -80,6 +80,10 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
     by_new_firefox["response"]["headers"] = json!([{"name": "content-length", "value": "30000"}]);
     by_new_firefox["response"]["headersSize"] = json!(0);
     by_new_firefox["response"]["bodySize"] = json!(30_000);
+    let mut by_playwright = image(75, "playwright.png");
+    by_playwright["response"]["bodySize"] = json!(0);
+    by_playwright["response"]["headersSize"] = json!(307);
+    by_playwright["response"]["_transferSize"] = json!(307);
     let mut unknown = image(80, "unknown");
     unknown["response"]["content"] = json!({"size": -1, "mimeType": "text/plain"});
     unknown["response"]["headers"] = json!([{"name": "server", "value": "x"}]);
@@ -103,6 +107,7 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
         by_safari,
         by_firefox,
         by_new_firefox,
+        by_playwright,
         unknown,
         form,
         encoded,
@@ -113,7 +118,7 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
     );
     assert_noted(
         &written,
-        "left out: a request: its response came from a cache (4 times)",
+        "left out: a request: its response came from a cache (5 times)",
     );
     assert_noted(
         &written,
