@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use http::Method;
+
 use crate::notes::Notes;
 use crate::seen::Seen;
 use crate::slug::slug;
@@ -14,6 +16,8 @@ const MAX_ORIGINS: usize = 5;
 const MAX_GROUPS: usize = 20;
 /// The bodies of a study's own requests have at most 32 MiB in all.
 const MAX_BYTES: u64 = 30 << 20;
+
+const MAX_NAME_CHARS: usize = 40;
 
 /// A note names a group whose responses differ by this factor, if one of them is as long as this.
 const WIDE_RATIO: u64 = 10;
@@ -93,7 +97,7 @@ pub(crate) fn group<'a>(
         group_of: vec![None; seen.len()],
     };
     let mut left_bytes = MAX_BYTES;
-    let mut names_of_groups = BTreeSet::new();
+    let mut names_of_groups = BTreeMap::new();
     let mut paths = BTreeSet::new();
     let mut origin_names: BTreeMap<usize, String> = BTreeMap::new();
     for key in &order {
@@ -119,7 +123,7 @@ pub(crate) fn group<'a>(
         left_bytes -= bytes;
         let origin = (key.0 > 0).then(|| {
             let taken: BTreeSet<String> = origin_names.values().cloned().collect();
-            let name = || unique(&slug(host(&typical.origin)), &taken);
+            let name = || unique(&slug(host(&typical.origin)), |name| taken.contains(name));
             origin_names.entry(key.0).or_insert_with(name).clone()
         });
         let path = match &typical.kept_path {
@@ -134,7 +138,7 @@ pub(crate) fn group<'a>(
             grouped.group_of[*index] = Some(grouped.groups.len());
         }
         let name = name_of(typical, &names_of_groups);
-        names_of_groups.insert(name.clone());
+        names_of_groups.insert(name.clone(), typical.method.clone());
         let sizes = || requests().map(|r| r.response.bytes);
         let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
         if most >= WIDE_BYTES && most / WIDE_RATIO >= least {
@@ -391,13 +395,15 @@ fn is_static(extension: &str) -> bool {
     STATIC.contains(&extension.to_ascii_lowercase().as_str())
 }
 
-/// The last word of the path, with as much before it as makes it unique.
-fn name_of(request: &Seen, taken: &BTreeSet<String>) -> String {
+/// The last word of the path. A name that a request of another method has gets the method before it; any other, as
+/// many of the words before it as make it unique.
+fn name_of(request: &Seen, taken: &BTreeMap<String, Method>) -> String {
     let path = template(request).path;
     let is_word = |part: &String| part.chars().any(|c| c.is_ascii_alphabetic());
     let parts = path.split('/').map(decoded).filter(is_word);
     let mut words: Vec<String> = parts.map(|part| slug(&part)).collect();
     words.extend(request.operation.clone());
+    words.retain(|word| !word.is_empty());
     let last = match words.last() {
         Some(word) => word.clone(),
         None if path == "/" => "root".to_owned(),
@@ -405,26 +411,24 @@ fn name_of(request: &Seen, taken: &BTreeSet<String>) -> String {
         None => "other".to_owned(),
     };
     let method = request.method.as_str().to_ascii_lowercase();
-    let candidates = [
-        last.clone(),
-        format!("{method}-{last}"),
-        words.join("-"),
-        format!("{method}-{}", words.join("-")),
-    ];
-    let short = |name: String| name.chars().take(40).collect::<String>();
-    let free = candidates
+    let with_method = format!("{method}-{last}");
+    let is_others = taken.get(&last).is_some_and(|m| *m != request.method);
+    let first = [last.clone()]
         .into_iter()
-        .map(short)
-        .find(|name| !name.is_empty() && !taken.contains(name));
-    free.unwrap_or_else(|| unique(&last, taken))
+        .chain(is_others.then(|| with_method.clone()));
+    let longer = (2..=words.len()).map(|count| words[words.len() - count..].join("-"));
+    let mut candidates = first.chain(longer).chain([with_method]);
+    candidates
+        .find(|name| name.len() <= MAX_NAME_CHARS && !taken.contains_key(name))
+        .unwrap_or_else(|| unique(&last, |name| taken.contains_key(name)))
 }
 
-fn unique(name: &str, taken: &BTreeSet<String>) -> String {
+fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let name = if name.is_empty() { "other" } else { name };
     let numbered = (2_u64..).map(|n| format!("{name}-{n}"));
     std::iter::once(name.to_owned())
         .chain(numbered)
-        .find(|name| !taken.contains(name))
+        .find(|name| !is_taken(name))
         .unwrap_or_default()
 }
 

@@ -156,3 +156,37 @@ fn the_port_of_a_server_is_no_connection() {
         written.study
     );
 }
+
+/// A method that all of them have, or a cut word, says nothing.
+#[test]
+fn groups_of_one_name_are_told_apart_by_method_or_folder() {
+    let folder = "a-package-with-a-long-name-as-there-are-some";
+    let written = study(&[
+        entry(0, "GET", "https://a.example/static/app.js", "x"),
+        entry(20, "GET", "https://a.example/vendor/maps/lib.js", "x"),
+        entry(
+            40,
+            "GET",
+            &format!("https://a.example/vendor/{folder}/x/lib.js"),
+            "x",
+        ),
+        entry(60, "GET", "https://a.example/api/orders", "{}"),
+        post(
+            80,
+            "https://a.example/api/orders",
+            "application/json",
+            "{}",
+            "{}",
+        ),
+        entry(100, "GET", "https://a.example/api/old/orders", "{}"),
+    ]);
+    let names = [
+        "file-js",
+        "maps-file-js",
+        "x-file-js",
+        "orders",
+        "post-orders",
+        "old-orders",
+    ];
+    assert_eq!(values(&written, "call"), names);
+}
