@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::Method;
 
 use crate::notes::Notes;
-use crate::seen::Seen;
+use crate::seen::{Seen, is_json_type};
 use crate::slug::slug;
 use crate::url::decoded;
 
@@ -83,7 +83,13 @@ pub(crate) fn group<'a>(
             continue;
         };
         let operation = request.operation.as_deref().unwrap_or_default();
-        let kind = format!("{} {} {operation}", request.method, template(request));
+        // A browser gets a page and a script gets data from one path.
+        let answer = if is_json(request) { "json" } else { "" };
+        let kind = format!(
+            "{} {} {operation} {answer}",
+            request.method,
+            template(request)
+        );
         let key = (place, kind);
         if !by_template.contains_key(&key) {
             order.push(key.clone());
@@ -417,10 +423,22 @@ fn name_of(request: &Seen, taken: &BTreeMap<String, Method>) -> String {
         .into_iter()
         .chain(is_others.then(|| with_method.clone()));
     let longer = (2..=words.len()).map(|count| words[words.len() - count..].join("-"));
-    let mut candidates = first.chain(longer).chain([with_method]);
+    let by_answer = subtype(request).map(|subtype| format!("{last}-{subtype}"));
+    let mut candidates = first.chain(longer).chain(by_answer).chain([with_method]);
     candidates
         .find(|name| name.len() <= MAX_NAME_CHARS && !taken.contains_key(name))
         .unwrap_or_else(|| unique(&last, |name| taken.contains_key(name)))
+}
+
+fn is_json(request: &Seen) -> bool {
+    let content_type = request.response.content_type.as_deref();
+    content_type.is_some_and(is_json_type)
+}
+
+/// What an answer is, e.g. `html`.
+fn subtype(request: &Seen) -> Option<String> {
+    let (_, subtype) = request.response.content_type.as_deref()?.split_once('/')?;
+    Some(slug(subtype))
 }
 
 fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {

@@ -20,7 +20,7 @@ fn other_scripts_are_sent_as_clients_do() {
             "/%E5%95%86%E5%93%81",
         ]
     );
-    assert_eq!(values(&written, "call"), ["a-b", "other", "get-other"]);
+    assert_eq!(values(&written, "call"), ["a-b", "other", "other-json"]);
 }
 
 #[test]
@@ -189,4 +189,12 @@ fn groups_of_one_name_are_told_apart_by_method_or_folder() {
         "old-orders",
     ];
     assert_eq!(values(&written, "call"), names);
+}
+
+#[test]
+fn pages_and_data_of_one_path_are_two_groups() {
+    let mut page = entry(20, "GET", "https://a.example/nodes", "<p>long</p>");
+    page["response"]["content"]["mimeType"] = json!("text/html; charset=utf-8");
+    let written = study(&[entry(0, "GET", "https://a.example/nodes", "{}"), page]);
+    assert_eq!(values(&written, "call"), ["nodes", "nodes-html"]);
 }
