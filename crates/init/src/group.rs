@@ -173,7 +173,8 @@ pub(crate) fn group<'a>(
     grouped
 }
 
-/// Returns the templates of most requests, in their order, if there are too many.
+/// Returns the first template and those of most requests, in their order, if there are too many: the first request
+/// is what a cold start waits for.
 fn most_frequent(
     order: Vec<Template>,
     by_template: &BTreeMap<Template, Vec<usize>>,
@@ -184,7 +185,12 @@ fn most_frequent(
     }
     let mut by_requests: Vec<&Template> = order.iter().collect();
     // Stable: of equals, the first come first.
-    by_requests.sort_by_key(|key| std::cmp::Reverse(by_template[*key].len()));
+    by_requests.sort_by_key(|key| {
+        (
+            *key != &order[0],
+            std::cmp::Reverse(by_template[*key].len()),
+        )
+    });
     let kept: BTreeSet<&Template> = by_requests.drain(..MAX_GROUPS).collect();
     let requests: usize = by_requests.iter().map(|key| by_template[*key].len()).sum();
     notes.left_out(format!(

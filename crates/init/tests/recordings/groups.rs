@@ -198,3 +198,25 @@ fn pages_and_data_of_one_path_are_two_groups() {
     let written = study(&[entry(0, "GET", "https://a.example/nodes", "{}"), page]);
     assert_eq!(values(&written, "call"), ["nodes", "nodes-html"]);
 }
+
+/// A cold start waits for the first request, which is often made once.
+#[test]
+fn the_first_request_is_kept_however_rare() {
+    let url = |n: u64| {
+        format!(
+            "https://a.example/{}",
+            ["a", "b", "c", "d", "e"][n as usize / 5 % 5].repeat(n as usize % 5 + 1)
+        )
+    };
+    let twice = (0..50).map(|n| entry(20 * (n + 1), "GET", &url(n % 25), "{}"));
+    let all: Vec<Value> = [entry(0, "GET", "https://a.example/", "{}")]
+        .into_iter()
+        .chain(twice)
+        .collect();
+    let names = values(&study(&all), "call");
+    assert_eq!(names.first().map(String::as_str), Some("root"), "{names:?}");
+    assert_noted(
+        &study(&all),
+        "left out: 12 requests of the 6 rarest of 26 kinds",
+    );
+}
