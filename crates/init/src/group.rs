@@ -1,11 +1,16 @@
 //! Requests of one template are one group, which one of them stands for.
 
+mod template;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use http::Method;
+
 use crate::notes::Notes;
-use crate::seen::Seen;
+use crate::seen::{Seen, is_json_type};
 use crate::slug::slug;
 use crate::url::decoded;
+use template::template;
 
 /// The first and four others.
 const MAX_ORIGINS: usize = 5;
@@ -14,6 +19,8 @@ const MAX_ORIGINS: usize = 5;
 const MAX_GROUPS: usize = 20;
 /// The bodies of a study's own requests have at most 32 MiB in all.
 const MAX_BYTES: u64 = 30 << 20;
+
+const MAX_NAME_CHARS: usize = 40;
 
 /// A note names a group whose responses differ by this factor, if one of them is as long as this.
 const WIDE_RATIO: u64 = 10;
@@ -79,7 +86,13 @@ pub(crate) fn group<'a>(
             continue;
         };
         let operation = request.operation.as_deref().unwrap_or_default();
-        let kind = format!("{} {} {operation}", request.method, template(request));
+        // A browser gets a page and a script gets data from one path.
+        let answer = if is_json(request) { "json" } else { "" };
+        let kind = format!(
+            "{} {} {operation} {answer}",
+            request.method,
+            template(request)
+        );
         let key = (place, kind);
         if !by_template.contains_key(&key) {
             order.push(key.clone());
@@ -93,7 +106,7 @@ pub(crate) fn group<'a>(
         group_of: vec![None; seen.len()],
     };
     let mut left_bytes = MAX_BYTES;
-    let mut names_of_groups = BTreeSet::new();
+    let mut names_of_groups = BTreeMap::new();
     let mut paths = BTreeSet::new();
     let mut origin_names: BTreeMap<usize, String> = BTreeMap::new();
     for key in &order {
@@ -119,7 +132,7 @@ pub(crate) fn group<'a>(
         left_bytes -= bytes;
         let origin = (key.0 > 0).then(|| {
             let taken: BTreeSet<String> = origin_names.values().cloned().collect();
-            let name = || unique(&slug(host(&typical.origin)), &taken);
+            let name = || unique(&slug(host(&typical.origin)), |name| taken.contains(name));
             origin_names.entry(key.0).or_insert_with(name).clone()
         });
         let path = match &typical.kept_path {
@@ -134,7 +147,7 @@ pub(crate) fn group<'a>(
             grouped.group_of[*index] = Some(grouped.groups.len());
         }
         let name = name_of(typical, &names_of_groups);
-        names_of_groups.insert(name.clone());
+        names_of_groups.insert(name.clone(), typical.method.clone());
         let sizes = || requests().map(|r| r.response.bytes);
         let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
         if most >= WIDE_BYTES && most / WIDE_RATIO >= least {
@@ -163,7 +176,8 @@ pub(crate) fn group<'a>(
     grouped
 }
 
-/// Returns the templates of most requests, in their order, if there are too many.
+/// Returns the first template and those of most requests, in their order, if there are too many: the first request
+/// is what a cold start waits for.
 fn most_frequent(
     order: Vec<Template>,
     by_template: &BTreeMap<Template, Vec<usize>>,
@@ -174,7 +188,12 @@ fn most_frequent(
     }
     let mut by_requests: Vec<&Template> = order.iter().collect();
     // Stable: of equals, the first come first.
-    by_requests.sort_by_key(|key| std::cmp::Reverse(by_template[*key].len()));
+    by_requests.sort_by_key(|key| {
+        (
+            *key != &order[0],
+            std::cmp::Reverse(by_template[*key].len()),
+        )
+    });
     let kept: BTreeSet<&Template> = by_requests.drain(..MAX_GROUPS).collect();
     let requests: usize = by_requests.iter().map(|key| by_template[*key].len()).sum();
     notes.left_out(format!(
@@ -286,118 +305,15 @@ fn share_connections(seen: &[Seen], one: &str, other: &str) -> bool {
     !of(one).is_disjoint(&of(other))
 }
 
-/// The path without what differs between requests of one kind.
-struct PathTemplate {
-    path: String,
-    /// The names of the query's parameters.
-    query: Vec<String>,
-}
-
-impl std::fmt::Display for PathTemplate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}?{}", self.path, self.query.join("&"))
-    }
-}
-
-impl PathTemplate {
-    /// The template's path with the query of this request.
-    fn path_with_query(&self, request: &Seen) -> String {
-        match request.path.split_once('?') {
-            Some((_, query)) => format!("{}?{query}", self.path),
-            None => self.path.clone(),
-        }
-    }
-}
-
-fn template(request: &Seen) -> PathTemplate {
-    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
-    let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let path = match file.rsplit_once('.') {
-        // Images, styles and scripts of one folder are one group, whatever their names.
-        Some((_, extension)) if request.response.json.is_none() && is_static(extension) => {
-            format!("{folder}/file.{extension}")
-        }
-        _ => path.to_owned(),
-    };
-    let name = |part: &str| match part.split_once('=') {
-        Some((name, _)) => format!("{name}="),
-        // What has no name is x, of any length.
-        None if part.bytes().all(|b| b == b'x') => "x".to_owned(),
-        None => part.to_owned(),
-    };
-    PathTemplate {
-        path,
-        query: query.split('&').map(name).collect(),
-    }
-}
-
-/// Whether a file with this extension is served as it lies on a disk: `.do`, `.php` and `.aspx` are programs.
-fn is_static(extension: &str) -> bool {
-    const STATIC: &[&str] = &[
-        "aac",
-        "avif",
-        "bin",
-        "bmp",
-        "bundle",
-        "css",
-        "csv",
-        "cur",
-        "eot",
-        "flac",
-        "gif",
-        "glb",
-        "gltf",
-        "gz",
-        "heic",
-        "ico",
-        "jpeg",
-        "jpg",
-        "js",
-        "jxl",
-        "ktx2",
-        "m3u8",
-        "m4a",
-        "m4s",
-        "map",
-        "md",
-        "mjs",
-        "mov",
-        "mp3",
-        "mp4",
-        "mpd",
-        "oga",
-        "ogg",
-        "ogv",
-        "opus",
-        "otf",
-        "pbf",
-        "pdf",
-        "png",
-        "svg",
-        "ts",
-        "ttf",
-        "txt",
-        "unity3d",
-        "vtt",
-        "wasm",
-        "wav",
-        "webm",
-        "webmanifest",
-        "webp",
-        "woff",
-        "woff2",
-        "zip",
-    ];
-    STATIC.contains(&extension.to_ascii_lowercase().as_str())
-}
-
-/// The last word of the path, with as much before it as makes it unique.
-fn name_of(request: &Seen, taken: &BTreeSet<String>) -> String {
+/// The last word of the path. A name that a request of another method has gets the method before it; any other, as
+/// many of the words before it as make it unique.
+fn name_of(request: &Seen, taken: &BTreeMap<String, Method>) -> String {
     let path = template(request).path;
     let is_word = |part: &String| part.chars().any(|c| c.is_ascii_alphabetic());
     let parts = path.split('/').map(decoded).filter(is_word);
     let mut words: Vec<String> = parts.map(|part| slug(&part)).collect();
     words.extend(request.operation.clone());
+    words.retain(|word| !word.is_empty());
     let last = match words.last() {
         Some(word) => word.clone(),
         None if path == "/" => "root".to_owned(),
@@ -405,26 +321,36 @@ fn name_of(request: &Seen, taken: &BTreeSet<String>) -> String {
         None => "other".to_owned(),
     };
     let method = request.method.as_str().to_ascii_lowercase();
-    let candidates = [
-        last.clone(),
-        format!("{method}-{last}"),
-        words.join("-"),
-        format!("{method}-{}", words.join("-")),
-    ];
-    let short = |name: String| name.chars().take(40).collect::<String>();
-    let free = candidates
+    let with_method = format!("{method}-{last}");
+    let is_others = taken.get(&last).is_some_and(|m| *m != request.method);
+    let first = [last.clone()]
         .into_iter()
-        .map(short)
-        .find(|name| !name.is_empty() && !taken.contains(name));
-    free.unwrap_or_else(|| unique(&last, taken))
+        .chain(is_others.then(|| with_method.clone()));
+    let longer = (2..=words.len()).map(|count| words[words.len() - count..].join("-"));
+    let by_answer = subtype(request).map(|subtype| format!("{last}-{subtype}"));
+    let mut candidates = first.chain(longer).chain(by_answer).chain([with_method]);
+    candidates
+        .find(|name| name.len() <= MAX_NAME_CHARS && !taken.contains_key(name))
+        .unwrap_or_else(|| unique(&last, |name| taken.contains_key(name)))
 }
 
-fn unique(name: &str, taken: &BTreeSet<String>) -> String {
+fn is_json(request: &Seen) -> bool {
+    let content_type = request.response.content_type.as_deref();
+    content_type.is_some_and(is_json_type)
+}
+
+/// What an answer is, e.g. `html`.
+fn subtype(request: &Seen) -> Option<String> {
+    let (_, subtype) = request.response.content_type.as_deref()?.split_once('/')?;
+    Some(slug(subtype))
+}
+
+fn unique(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let name = if name.is_empty() { "other" } else { name };
     let numbered = (2_u64..).map(|n| format!("{name}-{n}"));
     std::iter::once(name.to_owned())
         .chain(numbered)
-        .find(|name| !taken.contains(name))
+        .find(|name| !is_taken(name))
         .unwrap_or_default()
 }
 

@@ -1,5 +1,7 @@
 //! A real Chromium, driven by the Chrome DevTools Protocol over pipes.
 
+mod recorder;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -20,11 +22,14 @@ pub struct Browser {
     process: Child,
     commands: ChildStdin,
     messages: Receiver<Value>,
+    target: String,
     session: String,
     sent: u64,
     complaints: Vec<String>,
-    _profile: TempDir,
+    profile: TempDir,
 }
+
+pub use recorder::Recorder;
 
 /// How a page is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +51,13 @@ pub enum View {
 impl Browser {
     /// Starts `COMMUTE_BROWSER`, or the first of the usual names on PATH; `None` if there is neither.
     pub fn start() -> Option<Self> {
-        let program = program()?;
         let profile = tempfile::tempdir().expect("a folder for the profile");
+        Self::start_in(profile, &[])
+    }
+
+    /// Starts the browser with a home folder, which contains the profile, and further arguments.
+    fn start_in(profile: TempDir, arguments: &[String]) -> Option<Self> {
+        let program = program()?;
         // The protocol's pipes are the descriptors 3 and 4.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 >/dev/null 2>&1"])
@@ -64,6 +74,8 @@ impl Browser {
             ])
             .args(["--hide-scrollbars", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
+            .args(arguments)
+            .env("HOME", profile.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -84,28 +96,42 @@ impl Browser {
             process,
             commands,
             messages,
+            target: String::new(),
             session: String::new(),
             sent: 0,
             complaints: Vec::new(),
-            _profile: profile,
+            profile,
         };
-        let target = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
-        let attached = browser.call(
-            "Target.attachToTarget",
-            &json!({"targetId": target["targetId"], "flatten": true}),
-        );
-        browser.session = text(&attached["sessionId"]);
-        for domain in ["Page", "Runtime", "Log"] {
-            browser.call(&format!("{domain}.enable"), &json!({}));
-        }
+        browser.new_page();
         Some(browser)
+    }
+
+    /// Opens an empty page, which all commands then go to.
+    fn new_page(&mut self) {
+        self.session.clear();
+        let target = self.call("Target.createTarget", &json!({"url": "about:blank"}));
+        self.target = text(&target["targetId"]);
+        let parameters = json!({"targetId": self.target, "flatten": true});
+        let attached = self.call("Target.attachToTarget", &parameters);
+        self.session = text(&attached["sessionId"]);
+        for domain in ["Page", "Runtime", "Log"] {
+            self.call(&format!("{domain}.enable"), &json!({}));
+        }
     }
 
     /// Opens a file and waits until it is loaded.
     pub fn open(&mut self, file: &Path) {
-        let url = format!("file://{}", file.display());
+        self.open_url(&format!("file://{}", file.display()));
+    }
+
+    fn open_url(&mut self, url: &str) {
         self.call("Page.navigate", &json!({"url": url}));
-        while self.next()["method"] != "Page.loadEventFired" {}
+        loop {
+            let message = self.next();
+            if message["method"] == "Page.loadEventFired" && message["sessionId"] == self.session {
+                break;
+            }
+        }
     }
 
     /// Shows the page in another way.

@@ -1,15 +1,18 @@
 //! What every crate's tests share: golden files, values checked by a JSON Schema, skips that are loud and
-//! counted, a browser, and programs that only tests start.
+//! counted, browsers, and programs that only tests start.
 
 mod browser;
 mod example;
+mod firefox;
 mod golden;
+mod nss;
 mod page;
 mod schema;
 mod skip;
 
-pub use browser::{Browser, View};
+pub use browser::{Browser, Recorder, View};
 pub use example::example;
+pub use firefox::record_in_firefox;
 pub use golden::golden;
 pub use page::check_page;
 pub use schema::assert_valid;

@@ -147,14 +147,20 @@ impl Entry<'_> {
             return false;
         };
         let decoded = response.content.as_ref().and_then(|content| content.size);
-        // Firefox knows nothing of what it took from its cache.
-        let by_firefox = self.time == Some(0.0)
-            && self.connection.is_none()
-            && response.headers.is_empty()
-            && (response.body_size, decoded) == (None, None);
+        // Playwright writes the cached response where the server confirmed it with 304.
+        let only_head_came = response.transfer_size == Some(0.0)
+            || response.body_size == Some(0.0)
+                && response.transfer_size.is_some()
+                && response.transfer_size == response.headers_size;
+        // Firefox knows nothing of what it took from its cache, or all but a head on the wire.
+        let is_unknown =
+            response.headers.is_empty() && (response.body_size, decoded) == (None, None);
+        let has_no_head = !response.headers.is_empty() && response.headers_size == Some(0.0);
+        let by_firefox =
+            self.time == Some(0.0) && self.connection.is_none() && (is_unknown || has_no_head);
         self.from_cache.as_ref().is_some_and(is_set)
             || self.fetch_type.ends_with("Cache")
-            || response.transfer_size == Some(0.0) && decoded.is_some_and(|bytes| bytes > 0.0)
+            || only_head_came && decoded.is_some_and(|bytes| bytes > 0.0)
             || by_firefox
     }
 }

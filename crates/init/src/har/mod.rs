@@ -236,14 +236,20 @@ impl Request<'_> {
             Some(_) => self.media_type().or(Some(FORM)),
             None => self.media_type(),
         };
+        let stated = stated(&self.headers);
         if let Some(text) = text {
-            return Body::of_request(text, media_type, keep_values, notes);
+            let body = Body::of_request(text, media_type, keep_values, notes);
+            // Browsers write each byte of a binary body as a character, and cut long texts.
+            let bytes = match (&body.json, &body.form) {
+                (None, None) => stated.unwrap_or(body.bytes),
+                _ => body.bytes,
+            };
+            return Body { bytes, ..body };
         }
         let data = self.post_data.as_ref();
         let encoded = data
             .and_then(|data| data.text.as_deref())
             .unwrap_or_default();
-        let stated = stated(&self.headers);
         let recorded = encoding::decoded(encoded).map(|bytes| bytes.len() as u64);
         let known = recorded
             .filter(|n| *n > 0)

@@ -20,7 +20,7 @@ fn other_scripts_are_sent_as_clients_do() {
             "/%E5%95%86%E5%93%81",
         ]
     );
-    assert_eq!(values(&written, "call"), ["a-b", "other", "get-other"]);
+    assert_eq!(values(&written, "call"), ["a-b", "other", "other-json"]);
 }
 
 #[test]
@@ -154,5 +154,69 @@ fn the_port_of_a_server_is_no_connection() {
         written.study.contains("b-example = \"same-server\""),
         "{}",
         written.study
+    );
+}
+
+/// A method that all of them have, or a cut word, says nothing.
+#[test]
+fn groups_of_one_name_are_told_apart_by_method_or_folder() {
+    let folder = "a-package-with-a-long-name-as-there-are-some";
+    let written = study(&[
+        entry(0, "GET", "https://a.example/static/app.js", "x"),
+        entry(20, "GET", "https://a.example/vendor/maps/lib.js", "x"),
+        entry(
+            40,
+            "GET",
+            &format!("https://a.example/vendor/{folder}/x/lib.js"),
+            "x",
+        ),
+        entry(60, "GET", "https://a.example/api/orders", "{}"),
+        post(
+            80,
+            "https://a.example/api/orders",
+            "application/json",
+            "{}",
+            "{}",
+        ),
+        entry(100, "GET", "https://a.example/api/old/orders", "{}"),
+    ]);
+    let names = [
+        "file-js",
+        "maps-file-js",
+        "x-file-js",
+        "orders",
+        "post-orders",
+        "old-orders",
+    ];
+    assert_eq!(values(&written, "call"), names);
+}
+
+#[test]
+fn pages_and_data_of_one_path_are_two_groups() {
+    let mut page = entry(20, "GET", "https://a.example/nodes", "<p>long</p>");
+    page["response"]["content"]["mimeType"] = json!("text/html; charset=utf-8");
+    let written = study(&[entry(0, "GET", "https://a.example/nodes", "{}"), page]);
+    assert_eq!(values(&written, "call"), ["nodes", "nodes-html"]);
+}
+
+/// A cold start waits for the first request, which is often made once.
+#[test]
+fn the_first_request_is_kept_however_rare() {
+    let url = |n: u64| {
+        format!(
+            "https://a.example/{}",
+            ["a", "b", "c", "d", "e"][n as usize / 5 % 5].repeat(n as usize % 5 + 1)
+        )
+    };
+    let twice = (0..50).map(|n| entry(20 * (n + 1), "GET", &url(n % 25), "{}"));
+    let all: Vec<Value> = [entry(0, "GET", "https://a.example/", "{}")]
+        .into_iter()
+        .chain(twice)
+        .collect();
+    let names = values(&study(&all), "call");
+    assert_eq!(names.first().map(String::as_str), Some("root"), "{names:?}");
+    assert_noted(
+        &study(&all),
+        "left out: 12 requests of the 6 rarest of 26 kinds",
     );
 }

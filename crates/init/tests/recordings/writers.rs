@@ -75,6 +75,15 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
     let mut by_firefox = image(60, "firefox.png");
     by_firefox["time"] = json!(0);
     by_firefox["response"]["content"] = json!({"mimeType": "image/png"});
+    let mut by_new_firefox = image(70, "firefox-153.png");
+    by_new_firefox["time"] = json!(0);
+    by_new_firefox["response"]["headers"] = json!([{"name": "content-length", "value": "30000"}]);
+    by_new_firefox["response"]["headersSize"] = json!(0);
+    by_new_firefox["response"]["bodySize"] = json!(30_000);
+    let mut by_playwright = image(75, "playwright.png");
+    by_playwright["response"]["bodySize"] = json!(0);
+    by_playwright["response"]["headersSize"] = json!(307);
+    by_playwright["response"]["_transferSize"] = json!(307);
     let mut unknown = image(80, "unknown");
     unknown["response"]["content"] = json!({"size": -1, "mimeType": "text/plain"});
     unknown["response"]["headers"] = json!([{"name": "server", "value": "x"}]);
@@ -97,6 +106,8 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
         by_chrome,
         by_safari,
         by_firefox,
+        by_new_firefox,
+        by_playwright,
         unknown,
         form,
         encoded,
@@ -107,7 +118,7 @@ fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
     );
     assert_noted(
         &written,
-        "left out: a request: its response came from a cache (3 times)",
+        "left out: a request: its response came from a cache (5 times)",
     );
     assert_noted(
         &written,
@@ -194,4 +205,21 @@ fn impossible_sizes_are_left_out() {
         &written,
         "left out: a request with bodies of 1099511627776 bytes",
     );
+}
+
+/// Chrome writes a character for each byte, which takes two bytes of UTF-8 where it is not ASCII.
+#[test]
+fn binary_bodies_are_as_long_as_their_field_says() {
+    let mut blob = post(
+        0,
+        "https://a.example/blob",
+        "image/jpeg",
+        "\u{c8}\u{c8}\u{c8}",
+        "{}",
+    );
+    blob["request"]["bodySize"] = json!(6);
+    blob["request"]["headers"] = json!([{"name": "Content-Length", "value": "3"}]);
+    let written = study(&[blob]);
+    let bytes = steps(&written)[0]["request_bytes"].as_integer();
+    assert_eq!(bytes, Some(3), "{}", written.study);
 }
