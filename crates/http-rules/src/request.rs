@@ -43,7 +43,7 @@ pub fn check_request(head: &mut request::Parts, body_bytes: Option<u64>) -> Resu
     Ok(())
 }
 
-/// Returns the length of a head as RFC 9113 section 10.5.1 and RFC 9114 section 4.2.2 count it: names and values, and
+/// Returns the length of a head as RFC 9113 section 6.5.2 and RFC 9114 section 4.2.2 count it: names and values, and
 /// 32 bytes for each field.
 pub fn head_bytes(head: &request::Parts) -> usize {
     let authority = head

@@ -20,9 +20,6 @@ pub enum Violation {
     /// `te` with another value than `trailers`.
     #[error("the field \"te\" may have the value \"trailers\" only")]
     Te,
-    /// A value of a field over HTTP/2 that begins or ends with a space or a tab.
-    #[error("the value of a field begins or ends with white space")]
-    WhiteSpace,
     /// `host` that is no authority, or several.
     #[error("the field \"host\" must be one host with an optional port")]
     Host,
@@ -79,7 +76,6 @@ impl Violation {
             Self::ConnectionField(_) | Self::Te => {
                 "RFC 9110 section 7.6.1, RFC 9113 section 8.2.2, RFC 9114 section 4.2"
             }
-            Self::WhiteSpace => "RFC 9113 section 8.2.1",
             Self::Host => "RFC 9110 section 7.2",
             Self::InvalidLength | Self::ConflictingLengths => {
                 "RFC 9110 section 8.6, RFC 9112 section 6.3"
@@ -106,7 +102,7 @@ impl Violation {
                 !matches!(version, Version::H1)
             }
             // Elsewhere the libraries refuse what is too long.
-            Self::WhiteSpace | Self::HeadTooLong(_) => matches!(version, Version::H2),
+            Self::HeadTooLong(_) => matches!(version, Version::H2),
             Self::InvalidLength
             | Self::ConflictingLengths
             | Self::SwitchingProtocols

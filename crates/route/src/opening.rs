@@ -384,10 +384,6 @@ impl Router {
         let opens = self.site(origin).opens_for(policy);
         let will_be_free = self.will_have_room(origin, policy);
         for id in fails {
-            if policy == Policy::H2 && !refused && self.returns_to_quic(id) {
-                self.place(id);
-                continue;
-            }
             // HTTP/3 that has still to prove itself is better than nothing.
             let open = [Transport::Tcp, Transport::Quic]
                 .into_iter()
@@ -403,6 +399,9 @@ impl Router {
                     if !opens {
                         self.pause(origin, policy);
                     }
+                }
+                None if policy == Policy::H2 && !refused && self.returns_to_quic(id) => {
+                    self.place(id);
                 }
                 None if self.may_come_back(id, fault) => self.back_off(id),
                 None => self.fail(id, fault),

@@ -133,7 +133,6 @@ impl Pace {
         let worthwhile = rest as f64 > rate * MIN_REST.as_secs_f64()
             && self.length.saturating_sub(from) >= MIN_REST_BYTES;
         if (is_first || slow) && worthwhile {
-            self.compared_bytes += bytes;
             Advice::Compare { from, bytes }
         } else {
             Advice::Continue
@@ -156,6 +155,7 @@ impl Pace {
 
     /// This part is now asked for over the other transport, too.
     pub fn comparing(&mut self, from: u64, bytes: u64) {
+        self.compared_bytes += bytes;
         self.comparison = Some(Comparison {
             from,
             bytes,

@@ -39,10 +39,17 @@ impl Router {
         }
         conn.state = ConnState::Draining;
         let requests = conn.answers;
+        let copies = conn.calls.iter().flat_map(|call| {
+            let call = self.calls.get(call);
+            call.into_iter().flat_map(|call| &call.copies)
+        });
+        // Those whose bodies it cuts off are no answers.
+        let begun = copies.filter(|copy| copy.conn == id && copy.head.is_some());
+        let answered_others = requests as usize > begun.count();
         for call in &conn.calls {
             let copies = self.calls.get_mut(call).map(|call| &mut call.copies);
             for copy in copies.into_iter().flatten().filter(|copy| copy.conn == id) {
-                copy.cut_off = requests > 0;
+                copy.cut_off = answered_others;
             }
         }
         if conn.over != Transport::Quic || conn.calls.len() < MIN_CUT_OFF || requests < MIN_ANSWERS

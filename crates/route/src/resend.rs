@@ -45,9 +45,13 @@ impl Router {
             && !is_final(fault, over, call.ask.policy);
         let again = alone && may && (safe || harmless);
         // That a connection takes no more requests says nothing against HTTP/3; that another one does not, either, does.
+        let is_blamed = match replay {
+            Replay::MayHaveActed => !cut_off,
+            Replay::Safe | Replay::BodyGone => refusals > 1,
+        };
         let blames_quic = over == Transport::Quic
             && !matches!(fault, Fault::HeadTooLarge | Fault::Http11Required)
-            && (replay == Replay::MayHaveActed && !cut_off || refusals > 1);
+            && is_blamed;
         // A request that is cut off again may be the reason.
         let leaves_quic =
             blames_quic || cut_off && call.retries > 0 || fault == Fault::HeadTooLarge;
@@ -79,7 +83,7 @@ impl Router {
         if blames_quic {
             self.quic_failed(&origin, network);
         }
-        if teaches && (blames_quic || !again) {
+        if teaches && (blames_quic || !again && !cut_off) {
             self.learn_failure(&origin, &ask, over);
         }
         self.left(id, conn_id);

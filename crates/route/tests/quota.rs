@@ -230,3 +230,40 @@ fn connections_that_end_before_they_answer_say_that_http_3_is_broken() {
     let known = world.router.explain(&origin());
     assert!(known.contains("HTTP/3 here: broken"), "{known}");
 }
+
+#[test]
+fn connections_that_cut_every_body_off_say_that_http_3_is_broken() {
+    let mut world = world();
+    for _ in 0..2 {
+        world.body_time = 10 * S;
+        let call = world.ask(ask());
+        while world.calls[&call].delivered.is_none() {
+            assert!(world.step(world.now + 10 * S), "it is never answered");
+        }
+        assert_eq!(world.ways(call), [Quic]);
+        let (_, conn) = world.calls[&call].sends[0];
+        world.finish(conn);
+        assert!(matches!(world.end_of(call), Some(End::Failed(_))));
+    }
+    let known = world.router.explain(&origin());
+    assert!(known.contains("HTTP/3 here: broken"), "{known}");
+}
+
+#[test]
+fn a_request_that_is_cut_off_by_a_server_that_stops_says_nothing_against_http_3() {
+    let mut world = world();
+    world.streams = 1;
+    let before = [pinned(Policy::H3); 2].map(|ask| world.ask(ask));
+    for call in before {
+        assert_eq!(world.wait(call).1, End::Done(Quic));
+    }
+    world.quic.mute = true;
+    let call = world.ask(ask());
+    for sends in 1..=2 {
+        let conn = sent_by_quic(&mut world, call, sends);
+        world.finish(conn);
+    }
+    assert_eq!(world.wait(call).1, End::Done(Transport::Tcp));
+    let known = world.router.explain(&origin());
+    assert!(known.contains("HTTP/3 here: works"), "{known}");
+}

@@ -346,3 +346,21 @@ fn a_request_that_left_http_3_returns_where_tcp_is_refused() {
         assert_eq!(world.ways(call), [Quic, Quic]);
     }
 }
+
+#[test]
+fn a_request_that_left_http_3_waits_for_an_open_connection_over_tcp() {
+    let mut world = world();
+    world.hint();
+    world.ask_and_wait(pinned(Policy::H2));
+    world.ask_and_wait(pinned(Policy::H3));
+    (world.streams, world.body_time) = (1, 5 * S);
+    let long = sent(&mut world, pinned(Policy::H2));
+    // No other one can be opened.
+    world.tcp_limit = 1;
+    let call = sent(&mut world, pinned(Policy::Race));
+    assert_eq!(world.ways(call), [Quic]);
+    world.fail(call, Fault::Reset, Replay::MayHaveActed);
+    assert_eq!(world.wait(long).1, End::Done(Tcp));
+    assert_eq!(world.wait(call).1, End::Done(Tcp));
+    assert_eq!(world.ways(call), [Quic, Tcp]);
+}

@@ -1,8 +1,8 @@
 //! Follows the frames that an HTTP/2 server sends (RFC 9113 section 4), for what h2 does not tell: that it will take no
 //! more streams, that its settings may have changed, that trailers had pseudo-fields, which h2 drops, or were too long,
-//! which it cuts. Empty DATA frames are kept from it: they are legal, and it ends a connection after a hundred.
+//! which it cuts. DATA frames of length 0 are kept from it: they are legal, and it ends a connection after a hundred.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,7 @@ const FRAME_HEADER_BYTES: usize = 9;
 const DATA: u8 = 0x0;
 const HEADERS: u8 = 0x1;
 const SETTINGS: u8 = 0x4;
+const PUSH_PROMISE: u8 = 0x5;
 const GOAWAY: u8 = 0x7;
 const CONTINUATION: u8 = 0x9;
 /// Flags of frames.
@@ -30,7 +31,7 @@ const PRIORITY: u8 = 0x20;
 const MAX_PREFIX_BYTES: usize = 1 + 5;
 /// Bytes of a field block that say what its first field is: a change of the table's size, and the field's name.
 const MAX_FIELD_BYTES: usize = 6 + 3;
-/// Streams whose last block is remembered; a client that has more open does not learn of the rest.
+/// Streams whose last block is remembered, the newest ones.
 const MAX_STREAMS: usize = 1_024;
 /// More empty DATA frames in a row are passed on to h2, which ends the connection (RFC 9113 section 10.5).
 const MAX_EMPTY: u32 = 10_000;
@@ -49,7 +50,7 @@ pub(super) enum Notice {
 /// Streams whose last field block breaks a rule that h2 does not see to. A response without a body has its head there,
 /// so that only whoever gets trailers has reason to ask.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastBlocks(Arc<Mutex<HashMap<u32, Violation>>>);
+pub(super) struct LastBlocks(Arc<Mutex<BTreeMap<u32, Violation>>>);
 
 impl LastBlocks {
     /// Forgets a stream; returns the rule that its last field block breaks.
@@ -59,12 +60,13 @@ impl LastBlocks {
 
     fn add(&self, stream: u32, violation: Violation) {
         let mut streams = self.streams();
-        if streams.len() < MAX_STREAMS {
-            streams.insert(stream, violation);
+        streams.insert(stream, violation);
+        if streams.len() > MAX_STREAMS {
+            streams.pop_first();
         }
     }
 
-    fn streams(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Violation>> {
+    fn streams(&self) -> std::sync::MutexGuard<'_, BTreeMap<u32, Violation>> {
         // Each use is a single operation on the map, so a panic cannot leave it half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,8 +81,12 @@ struct Frames {
     missing_bytes: usize,
     /// The field block of a HEADERS frame that ends its stream, with its CONTINUATION frames.
     block: Option<Block>,
+    /// Whether a field block has begun and not ended.
+    in_block: bool,
     /// Empty DATA frames in a row.
     empty: u32,
+    /// The stream of the last DATA frame that was passed on.
+    data_on: u32,
     last_blocks: LastBlocks,
 }
 
@@ -138,7 +144,16 @@ impl Frames {
             return;
         };
         self.missing_bytes = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
-        let is_empty = kind == DATA && self.missing_bytes == 0 && flags & END_STREAM == 0;
+        let stream = stream.iter().fold(0, |id, byte| id << 8 | u32::from(*byte)) & 0x7fff_ffff;
+        // The first one of a stream shows h2 where it is out of place.
+        let is_empty = kind == DATA
+            && self.missing_bytes == 0
+            && flags & (END_STREAM | PADDED) == 0
+            && stream == self.data_on
+            && !self.in_block;
+        if kind == DATA {
+            self.data_on = stream;
+        }
         self.empty = if is_empty {
             self.empty.saturating_add(1)
         } else {
@@ -151,10 +166,9 @@ impl Frames {
         match kind {
             GOAWAY => tell(Notice::GoAway),
             HEADERS if flags & END_STREAM != 0 => {
-                let stream = stream.iter().fold(0, |id, byte| id << 8 | u32::from(*byte));
                 let padding = usize::from(flags & PADDED != 0);
                 self.block = Some(Block {
-                    stream: stream & 0x7fff_ffff,
+                    stream,
                     first: Vec::new(),
                     prefix_bytes: padding + 5 * usize::from(flags & PRIORITY != 0),
                     bytes: 0,
@@ -174,6 +188,9 @@ impl Frames {
             return;
         };
         self.header.clear();
+        if matches!(kind, HEADERS | PUSH_PROMISE | CONTINUATION) {
+            self.in_block = flags & END_HEADERS == 0;
+        }
         match kind {
             SETTINGS if flags & ACK == 0 => tell(Notice::Settings),
             HEADERS => {
@@ -205,7 +222,8 @@ impl Block {
     }
 
     fn violation(&self) -> Option<Violation> {
-        // As long on the wire, it is longer still as h2 counts it, which leaves out what is beyond its limit.
+        // h2 leaves fields out where it is longer than h2's own limit. Only codes of Huffman's that no server chooses make
+        // it longer on the wire than h2 counts it.
         if self.bytes > MAX_HEAD_BYTES as usize {
             Some(Violation::HeadTooLong(MAX_HEAD_BYTES as usize))
         } else if begins_with_pseudo_field(&self.first) {
@@ -406,17 +424,20 @@ mod tests {
     fn empty_data_is_kept_from_h2() {
         let empty = frame(DATA, 0, 1, &[]);
         let kept = [
+            frame(DATA, 0, 1, b""),
             frame(DATA, 0, 1, b"hello"),
             frame(DATA, PADDED, 1, &[1, 0]),
             frame(DATA, END_STREAM, 1, &[]),
-            frame(HEADERS, 0, 3, &[]),
+            frame(HEADERS, END_HEADERS, 3, &[]),
             frame(SETTINGS, 0, 0, &[]),
             vec![0, 0, 0, DATA],
         ];
         let mut bytes = Vec::new();
         for frame in &kept {
-            bytes.extend_from_slice(&empty);
             bytes.extend_from_slice(frame);
+            if frame.len() >= FRAME_HEADER_BYTES {
+                bytes.extend_from_slice(&empty);
+            }
         }
         let (told, streams, passed) = read_all(&bytes);
         assert_eq!((told, streams), (vec![Notice::Settings], vec![]));
@@ -424,13 +445,34 @@ mod tests {
     }
 
     #[test]
+    fn empty_data_that_is_out_of_place_is_passed_on() {
+        let hello = frame(DATA, 0, 1, b"hello");
+        for (before, wrong) in [
+            (hello.clone(), frame(DATA, 0, 0, &[])),
+            (hello.clone(), frame(DATA, 0, 3, &[])),
+            (hello.clone(), frame(DATA, PADDED, 1, &[])),
+            (
+                [hello.clone(), frame(HEADERS, 0, 1, &[0x88])].concat(),
+                frame(DATA, 0, 1, &[]),
+            ),
+            (
+                [hello, frame(PUSH_PROMISE, 0, 1, &[0; 5])].concat(),
+                frame(DATA, 0, 1, &[]),
+            ),
+        ] {
+            read(&[before, wrong].concat());
+        }
+    }
+
+    #[test]
     fn endless_empty_data_is_passed_on() {
         let (mut frames, mut passed) = (Frames::default(), Vec::new());
         let empty = frame(DATA, 0, 1, &[]);
-        for _ in 0..MAX_EMPTY {
+        for _ in 0..=MAX_EMPTY {
             frames.read(&empty, &mut passed, |_| {});
         }
-        assert!(passed.is_empty());
+        assert_eq!(passed, empty, "the first one");
+        passed.clear();
         frames.read(&empty, &mut passed, |_| {});
         assert_eq!(passed, empty);
         frames.read(&frame(SETTINGS, 0, 0, &[]), &mut passed, |_| {});
@@ -573,7 +615,9 @@ mod tests {
         for stream in 0..2 * MAX_STREAMS as u32 {
             blocks.add(stream, violation);
         }
-        assert_eq!([5, 5].map(|id| blocks.take(id)), [Some(violation), None]);
-        assert_eq!(blocks.take(MAX_STREAMS as u32), None);
+        let last = 2 * MAX_STREAMS as u32 - 1;
+        let taken = [last, last].map(|id| blocks.take(id));
+        assert_eq!(taken, [Some(violation), None]);
+        assert_eq!(blocks.take(5), None);
     }
 }

@@ -45,8 +45,9 @@ pub(super) async fn start(
         .enable_push(false)
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONN_WINDOW)
-        // h2 cuts trailers that are longer, and tells nobody: it takes more, and what it took is counted.
-        .max_header_list_size(2 * MAX_HEAD_BYTES)
+        // h2 leaves fields out of trailers that are longer, and tells nobody. What it took is counted. A field below our
+        // limit on the wire is at most 8/5 of that (RFC 7541 appendix B), so that the rest is beyond our limit, too.
+        .max_header_list_size(3 * MAX_HEAD_BYTES)
         .max_send_buffer_size(2 * PIECE_BYTES);
     let (sender, driver) = builder.handshake(io).await.map_err(|_| Fault::Protocol)?;
     tokio::spawn(async move {
@@ -240,6 +241,7 @@ async fn final_response(
     poll_fn(|context| {
         while let Poll::Ready(Some(informational)) = response.poll_informational(context) {
             let informational = informational.map_err(|error| failure(&error))?;
+            check_size(informational.headers())?;
             interim.add(Version::H2, informational.status(), informational.headers())?;
         }
         Pin::new(&mut response)

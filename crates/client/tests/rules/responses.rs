@@ -41,7 +41,7 @@ fn long(of: Vec<(&str, usize)>) -> Head {
 pub(crate) fn rows() -> Vec<Row> {
     use Violation::{
         BodyTooLong, BodyTooShort, ConflictingLengths, ConnectionField, HeadTooLong, InvalidLength,
-        PseudoField, SwitchingProtocols, Te, TooManyInterim, UnexpectedBody, WhiteSpace,
+        PseudoField, SwitchingProtocols, Te, TooManyInterim, UnexpectedBody,
     };
     let row = |violation, protocols, what, steps: Vec<Step>| Row {
         violation,
@@ -171,16 +171,6 @@ pub(crate) fn rows() -> Vec<Row> {
             ],
         ),
         head(Te, FRAMED, "another te than trailers", &[("te", "gzip")]),
-        head(WhiteSpace, H2, "a space before a value", &[("x", " y")]),
-        row(
-            WhiteSpace,
-            H2,
-            "a tab after a value in trailers",
-            vec![
-                Step::head(200, &[]),
-                Step::Trailers(fields(&[("x", "y\t")])),
-            ],
-        ),
         row(
             HeadTooLong(MAX_HEAD_BYTES),
             H2,
