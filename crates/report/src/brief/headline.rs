@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use crate::number::{duration, size};
-use crate::sentence::outlook;
+use crate::sentence::{outlook, reason_to_stay};
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{Advice, NetworkSummary};
@@ -13,7 +13,7 @@ use stats::Verdict;
 pub(crate) fn headline(network: &NetworkSummary, baseline: &str, outcomes: &[&Outcome]) -> String {
     match &network.advice {
         Advice::Use { arms } => format!("use {}{}", listed(arms), gain(network, arms)),
-        Advice::Stay => format!("use {baseline}: no arm is faster"),
+        Advice::Stay => format!("use {baseline}: {}", reason_to_stay(&network.arms)),
         Advice::NoDifference => match widest_margin(network) {
             Some(margin) => format!("no difference: any arm, within {margin} of {baseline}"),
             None => "no difference: any arm".to_owned(),

@@ -10,7 +10,7 @@ use crate::number::count;
 use crate::sentence::losses;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::{AaCheck, NetworkSummary, Summary};
-use crate::unusable::unsupported;
+use crate::unusable::{given_up, unsupported};
 use crate::wording::{alarms, cells_line};
 
 /// Alarms beyond these are counted.
@@ -37,6 +37,7 @@ pub(crate) fn first(summary: &Summary) -> Vec<String> {
 /// Returns what qualifies the verdicts, in one line each. `named` are the arms that the report says to take.
 pub(crate) fn last(summary: &Summary, named: &BTreeSet<&str>) -> Vec<String> {
     let mut lines = Vec::new();
+    lines.extend(gave_up(summary));
     lines.extend(not_measured(summary));
     lines.extend(less_reliable(summary));
     lines.extend(failed(summary));
@@ -69,6 +70,21 @@ fn names<'a>(arms: impl Iterator<Item = &'a ArmSummary>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     let names = arms.map(|arm| arm.name.as_str());
     names.filter(|name| seen.insert(*name)).collect()
+}
+
+/// Names the arms that were given up, one line per network.
+fn gave_up(summary: &Summary) -> Vec<String> {
+    let line = |network: &NetworkSummary| {
+        let names = names(network.arms.iter().filter(|arm| given_up(arm).is_some()));
+        (!names.is_empty()).then(|| {
+            format!(
+                "Given up on {}: {} (all requests of the first cells timed out)",
+                network.name,
+                names.join(", ")
+            )
+        })
+    };
+    summary.networks.iter().filter_map(line).collect()
 }
 
 /// Says of each arm without results on some network why.

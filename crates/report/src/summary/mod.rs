@@ -180,7 +180,7 @@ pub enum Advice {
         /// The recommended arms: the first gains most, and none of the others is decidedly worse.
         arms: Vec<String>,
     },
-    /// The baseline: every arm was decided, and none is faster.
+    /// The baseline: no arm is faster, and every arm was decided or given up.
     Stay,
     /// Different arms for different needs, or some needs undecided.
     ByNeed,
