@@ -11,6 +11,7 @@ use crate::number::{count, duration};
 use crate::quantity::Bound;
 use crate::summary::arm::{ArmSummary, CommonLosses};
 use crate::summary::measure::{Comparison, Measure};
+use crate::unusable::given_up;
 
 /// The smallest correlation of a copy's losses and times with the baseline's that passes. Paired differences then have
 /// at most a tenth of the variance that the losses cause in unpaired ones.
@@ -144,9 +145,10 @@ pub(crate) fn loss_correlation(
     Some(stats::rank_correlation(&pairs).unwrap_or(0.0))
 }
 
-/// Returns what shows that a copy of the baseline did not meet the same losses.
+/// Returns what shows, apart from the comparisons, that a copy differs from a baseline with results: that the copy was
+/// given up, or did not meet the same losses.
 pub(crate) fn objections(copy: &ArmSummary) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found: Vec<String> = given_up(copy).into_iter().collect();
     if let Some(losses) = &copy.common_losses
         && losses.lost_by_one > losses.tolerated
     {

@@ -6,7 +6,7 @@ mod invented;
 
 use invented::{Invented, data, quickstart};
 use record::{CallResult, Cell, Outcome, RunData};
-use report::{Advice, Summary, brief, human, summarise};
+use report::{AaCheck, Advice, Summary, brief, human, summarise};
 
 const REFUSED: &str = "its proof failed (invented)";
 
@@ -220,6 +220,26 @@ fn arm_without_results_is_not_recommended_where_the_others_are_equal() {
         "{}",
         summary.answer
     );
+}
+
+/// A copy without a response differs from a baseline with responses.
+#[test]
+fn given_up_copy_fails_the_a_a_check() {
+    let copy = "hyper h2 again";
+    let found =
+        "8 of 10 cells of hyper h2 again were given up: all 32 requests timed out (invented)";
+    for networks in [&["true-metro"][..], &["true-metro", "4g-tether"]] {
+        let summary = given_up_on(networks, &quickstart(), &[copy]);
+        let objections = networks.iter().map(|network| format!("{network}: {found}"));
+        let objections = objections.collect();
+        assert_eq!(summary.a_a, AaCheck::Failed { objections });
+        assert_eq!(summary.networks[0].advice, Advice::Invalid);
+        let sentence = &summary.networks[0].sentence;
+        assert!(sentence.contains(found), "{sentence}");
+    }
+    // Without a baseline to compare with, nothing is said of its copy.
+    let both = given_up_on(&["true-metro"], &quickstart(), &["hyper h2", copy]);
+    assert_eq!(both.a_a, AaCheck::Passed);
 }
 
 #[test]
