@@ -89,8 +89,12 @@ fn tolerated(lost: u64) -> u64 {
 }
 
 /// Returns the smallest difference that would have failed the comparison of a copy with the baseline, had it been
-/// there in every block: it moves the estimate beyond the margin and the interval beyond zero, to either side.
+/// there in every block: it moves the estimate beyond the margin and the interval beyond zero, to either side. `None`
+/// without a verdict: then a difference in this measure alone might have given none, either.
 pub(crate) fn noticeable_ns(comparison: &Comparison) -> Option<f64> {
+    if !comparison.verdict.is_decided() {
+        return None;
+    }
     let difference = &comparison.difference;
     let value = difference
         .value

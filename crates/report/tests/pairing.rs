@@ -335,3 +335,30 @@ fn the_check_notices_what_it_says_it_does() {
     let found = &objections(&noticed)[0];
     assert!(found.starts_with("true-metro: first request"), "{found}");
 }
+
+/// Without a verdict, a difference in one measure might have given none, either, however exact its interval.
+#[test]
+fn undecided_comparisons_would_have_noticed_nothing() {
+    let noticeable = |blocks: u32, change: fn(&mut Cell)| -> Vec<bool> {
+        let mut arms = quickstart();
+        arms.truncate(3);
+        let summary = summarise(&changed(&data(&arms, &["true-metro"], blocks, 1), change));
+        let copy = summary.networks[0].arms.iter().find(|arm| arm.name == COPY);
+        let comparisons = copy.unwrap().comparisons();
+        comparisons
+            .map(|(_, c)| c.noticeable_ns.is_some())
+            .collect()
+    };
+    assert_eq!(noticeable(5, |_| {}), [false; 4]);
+    assert_eq!(noticeable(6, |_| {}), [true; 4]);
+    // All but first requests are slow now in the one copy and now in the other.
+    let noisy = |cell: &mut Cell| {
+        if (cell.arm == COPY) == cell.block.is_multiple_of(2) {
+            for call in cell.calls.iter_mut().filter(|call| !call.first) {
+                call.end_ns += 3_000_000_000;
+            }
+        }
+    };
+    assert_eq!(noticeable(6, noisy), [false; 4]);
+    assert_eq!(noticeable(8, noisy), [true, false, false, false]);
+}
