@@ -13,8 +13,8 @@ use crate::summary::arm::{ArmSummary, CommonLosses};
 use crate::summary::measure::{Comparison, Measure};
 use crate::unusable::given_up;
 
-/// The smallest correlation of a copy's losses and times with the baseline's that passes. Paired differences then have
-/// at most a tenth of the variance that the losses cause in unpaired ones.
+/// The correlation with the baseline that the check asks of a copy: less fails it for times, and for losses only if the
+/// losses refute this one. Paired differences then have a tenth of the variance that losses cause in unpaired ones.
 const MIN_CORRELATION: f64 = 0.9;
 /// Of the packets that either lost, the share that only one lost if losses have that correlation r:
 /// 2 (1 - r) / (2 - r), as long as losses are rare.
@@ -194,14 +194,16 @@ pub(crate) fn remarks(copy: &ArmSummary) -> Vec<String> {
                 count(losses.packets as usize, "packet")
             ),
             n => format!(
-                "lost other packets than the baseline in {n} of {blocks} ({} of {lost} that were lost, of {})",
+                "lost other packets than the baseline in {n} of {blocks}, whose times are not judged ({} of {lost} \
+                 that were lost, of {}; correlation about {:.2})",
                 losses.lost_by_one,
-                count(losses.packets as usize, "packet")
+                count(losses.packets as usize, "packet"),
+                losses.correlation()
             ),
         };
         remarks.push(match lost {
             0 => found,
-            _ if tolerated == lost => format!("{found}: too few losses for the check to fail"),
+            _ if losses.is_powerless() => format!("{found}: too few losses for the check to fail"),
             _ => format!(
                 "{found}; the check fails if only one loses {} of them",
                 tolerated + 1
@@ -245,6 +247,18 @@ impl CommonLosses {
     /// Returns how many packets either lost.
     fn lost(&self) -> u64 {
         self.lost_by_both + self.lost_by_one
+    }
+
+    /// Returns whether there were losses, but too few for the A/A check to fail by them.
+    pub(crate) fn is_powerless(&self) -> bool {
+        self.lost() > 0 && self.tolerated == self.lost()
+    }
+
+    /// Returns the correlation of both arms' losses that the unshared ones among them suggest, if any packet was lost
+    /// and losses are rare: the inverse of [`MAX_UNSHARED`].
+    fn correlation(&self) -> f64 {
+        let unshared = self.lost_by_one as f64 / self.lost() as f64;
+        2.0 * (1.0 - unshared) / (2.0 - unshared)
     }
 }
 

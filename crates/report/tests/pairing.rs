@@ -6,7 +6,7 @@ mod invented;
 
 use invented::{data, quickstart};
 use record::{Cell, PacketSeries, RunData};
-use report::{AaCheck, CommonLosses, Summary, human, summarise};
+use report::{AaCheck, CommonLosses, Summary, brief, human, summarise};
 
 const BASELINE: &str = "hyper h2";
 const COPY: &str = "hyper h2 again";
@@ -94,9 +94,52 @@ fn other_losses_of_one_block_are_tolerated() {
     let losses = common_losses(&summary).unwrap();
     assert_eq!((losses.lost_by_one, losses.tolerated), (2, 10));
     let text = human(&summary, 200, false);
-    let remark = "lost other packets than the baseline in 1 of 10 blocks (2 of 20 that were lost, of 7000 packets); \
-                  the check fails if only one loses 11 of them";
+    let remark = "lost other packets than the baseline in 1 of 10 blocks, whose times are not judged (2 of 20 that \
+                  were lost, of 7000 packets; correlation about 0.95); the check fails if only one loses 11 of them";
     assert!(text.contains(remark), "{text}");
+}
+
+/// Losses of little correlation pass where few were lost, so the report prints the correlation.
+#[test]
+fn tolerated_losses_come_with_their_correlation() {
+    // Both lose 17 packets; of 13 more, the copy loses seven and the baseline six.
+    let summary = summarise(&with_packets(&["true-metro"], |cell| {
+        let other = match (cell.arm == COPY, cell.block) {
+            (true, 0..7) | (false, 1..7) => vec![200 + u32::from(cell.arm == COPY)],
+            _ => vec![],
+        };
+        match cell.block {
+            0..7 => [common(cell), other].concat(),
+            7 => common(cell),
+            8 => vec![cell.block],
+            _ => vec![],
+        }
+    }));
+    assert_eq!(summary.a_a, AaCheck::Passed);
+    let losses = common_losses(&summary).unwrap();
+    assert_eq!((losses.lost_by_both, losses.lost_by_one), (17, 13));
+    let text = human(&summary, 400, false);
+    let remark = "in 7 of 10 blocks, whose times are not judged (13 of 30 that were lost, of 7000 packets; \
+                  correlation about 0.72); the check fails if only one loses 14 of them";
+    assert!(text.contains(remark), "{text}");
+}
+
+/// Four lost packets cannot fail the check, which the brief report says.
+#[test]
+fn too_few_losses_are_reported() {
+    const WORDS: &str =
+        "\nToo few lost packets to check that all arms met the same losses: true-metro\n";
+    for (lossy, is_said) in [(0, false), (2, true), (3, false)] {
+        let summary = summarise(&with_packets(&["true-metro"], |cell| {
+            if cell.block < lossy {
+                common(cell)
+            } else {
+                vec![]
+            }
+        }));
+        let text = brief(&summary, 100, false);
+        assert_eq!(text.contains(WORDS), is_said, "{lossy}: {text}");
+    }
 }
 
 /// Other losses come before other times, whatever the network.

@@ -42,6 +42,7 @@ pub(crate) fn last(summary: &Summary, named: &BTreeSet<&str>) -> Vec<String> {
     lines.extend(less_reliable(summary));
     lines.extend(failed(summary));
     lines.extend(a_a(&summary.a_a));
+    lines.extend(few_losses(summary));
     lines.extend(doubts(summary));
     lines.extend(caveats(summary, named));
     lines.extend(unverified(summary));
@@ -164,6 +165,22 @@ fn a_a(check: &AaCheck) -> Option<String> {
         )),
         AaCheck::Passed | AaCheck::Failed { .. } => None,
     }
+}
+
+/// Names the networks on which a copy of the baseline could have lost any packets without failing the A/A check.
+fn few_losses(summary: &Summary) -> Option<String> {
+    let is_powerless = |network: &&NetworkSummary| {
+        let mut losses = network.arms.iter().filter_map(|arm| arm.common_losses);
+        losses.any(|losses| losses.is_powerless())
+    };
+    let networks = summary.networks.iter().filter(is_powerless);
+    let names: Vec<&str> = networks.map(|network| network.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Too few lost packets to check that all arms met the same losses: {}",
+            names.join(", ")
+        )
+    })
 }
 
 /// Returns other reasons for differences of the named arms than the protocol, on the first network that has one,
