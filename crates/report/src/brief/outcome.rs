@@ -154,7 +154,8 @@ pub(crate) fn by_advice(networks: &[NetworkSummary]) -> Vec<&str> {
     names
 }
 
-/// Returns the baseline's lead over the next arm, where every other arm is decided to be slower.
+/// Returns the baseline's lead over the next arm, where every other arm is decided to be slower and none is less
+/// reliable.
 fn lead_of_baseline(rivals: &[(&ArmSummary, &Comparison)]) -> Option<String> {
     let is_behind = |(arm, comparison): &&(&ArmSummary, &Comparison)| {
         comparison.verdict == Verdict::Slower && !is_less_reliable(arm)
