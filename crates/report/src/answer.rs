@@ -73,13 +73,17 @@ pub(crate) fn recommend(
     let all = |test: fn(Verdict) -> bool| {
         !verdicts.is_empty() && verdicts.iter().all(|v| v.is_some_and(test))
     };
+    let any_given_up = arms.iter().any(|arm| given_up(arm).is_some());
     let advice = if !candidates.is_empty() {
         Advice::Use {
             arms: contest.undominated(&candidates, &table),
         }
-    } else if rivals.is_empty() && arms.iter().any(|arm| given_up(arm).is_some()) {
+    } else if rivals.is_empty() && any_given_up {
         Advice::Stay
-    } else if all(|v| v == Verdict::NoDifference) && rivals.len() == contest.eligible.len() {
+    } else if all(|v| v == Verdict::NoDifference)
+        && rivals.len() == contest.eligible.len()
+        && !any_given_up
+    {
         Advice::NoDifference
     } else if all(|v| {
         use Verdict::{NoDifference, NotFaster, Slower};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::{Advice, Need, NetworkSummary};
 use crate::text::{capitalised, listed};
-use crate::unusable::{given_up, no_answer, unsupported};
+use crate::unusable::{fault, given_up, no_answer, unsupported};
 
 /// A sentence names no more arms than this; of more, it names [`NAMES_OF_MANY`].
 const MOST_NAMES: usize = 5;
@@ -72,7 +72,7 @@ fn gave_up(networks: &[&NetworkSummary]) -> String {
     match places.is_empty() {
         true => String::new(),
         false => format!(
-            " Given up, since all requests timed out: {}.",
+            " Given up after all requests of the first cells timed out: {}.",
             places.join(", ")
         ),
     }
@@ -176,12 +176,19 @@ pub(crate) fn best_words(need: &Need, all: usize) -> String {
     }
 }
 
-/// Returns the arms to use on a network for every need, if there are any.
+/// Returns the arms to use on a network for every need, if there are any. Of arms that do not differ, those without
+/// results are left out.
 fn recommended(network: &NetworkSummary, baseline: &str) -> Option<Vec<String>> {
     match &network.advice {
         Advice::Use { arms } => Some(arms.clone()),
         Advice::Stay => Some(vec![baseline.to_owned()]),
-        Advice::NoDifference => Some(network.arms.iter().map(|arm| arm.name.clone()).collect()),
+        Advice::NoDifference => {
+            let is_compared =
+                |arm: &&ArmSummary| arm.comparisons().next().is_some() && fault(arm).is_none();
+            let arms = rivals(network);
+            let equal = arms.filter(|arm| arm.role == Role::Baseline || is_compared(arm));
+            Some(equal.map(|arm| arm.name.clone()).collect())
+        }
         Advice::ByNeed | Advice::CannotTell | Advice::Invalid => None,
     }
 }

@@ -11,9 +11,10 @@ use crate::number::{count, duration};
 use crate::quantity::Bound;
 use crate::summary::arm::{ArmSummary, CommonLosses};
 use crate::summary::measure::{Comparison, Measure};
+use crate::unusable::given_up;
 
-/// The smallest correlation of a copy's losses and times with the baseline's that passes. Paired differences then have
-/// at most a tenth of the variance that the losses cause in unpaired ones.
+/// The correlation with the baseline that the check asks of a copy: less fails it for times, and for losses only if the
+/// losses refute this one. Paired differences then have a tenth of the variance that losses cause in unpaired ones.
 const MIN_CORRELATION: f64 = 0.9;
 /// Of the packets that either lost, the share that only one lost if losses have that correlation r:
 /// 2 (1 - r) / (2 - r), as long as losses are rare.
@@ -88,8 +89,12 @@ fn tolerated(lost: u64) -> u64 {
 }
 
 /// Returns the smallest difference that would have failed the comparison of a copy with the baseline, had it been
-/// there in every block: it moves the estimate beyond the margin and the interval beyond zero, to either side.
+/// there in every block: it moves the estimate beyond the margin and the interval beyond zero, to either side. `None`
+/// without a verdict: then a difference in this measure alone might have given none, either.
 pub(crate) fn noticeable_ns(comparison: &Comparison) -> Option<f64> {
+    if !comparison.verdict.is_decided() {
+        return None;
+    }
     let difference = &comparison.difference;
     let value = difference
         .value
@@ -144,9 +149,10 @@ pub(crate) fn loss_correlation(
     Some(stats::rank_correlation(&pairs).unwrap_or(0.0))
 }
 
-/// Returns what shows that a copy of the baseline did not meet the same losses.
+/// Returns what shows, apart from the comparisons, that a copy differs from a baseline with results: that the copy was
+/// given up, or did not meet the same losses.
 pub(crate) fn objections(copy: &ArmSummary) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found: Vec<String> = given_up(copy).into_iter().collect();
     if let Some(losses) = &copy.common_losses
         && losses.lost_by_one > losses.tolerated
     {
@@ -188,14 +194,16 @@ pub(crate) fn remarks(copy: &ArmSummary) -> Vec<String> {
                 count(losses.packets as usize, "packet")
             ),
             n => format!(
-                "lost other packets than the baseline in {n} of {blocks} ({} of {lost} that were lost, of {})",
+                "lost other packets than the baseline in {n} of {blocks}, whose times are not judged ({} of {lost} \
+                 that were lost, of {}; correlation about {:.2})",
                 losses.lost_by_one,
-                count(losses.packets as usize, "packet")
+                count(losses.packets as usize, "packet"),
+                losses.correlation()
             ),
         };
         remarks.push(match lost {
             0 => found,
-            _ if tolerated == lost => format!("{found}: too few losses for the check to fail"),
+            _ if losses.is_powerless() => format!("{found}: too few losses for the check to fail"),
             _ => format!(
                 "{found}; the check fails if only one loses {} of them",
                 tolerated + 1
@@ -239,6 +247,18 @@ impl CommonLosses {
     /// Returns how many packets either lost.
     fn lost(&self) -> u64 {
         self.lost_by_both + self.lost_by_one
+    }
+
+    /// Returns whether there were losses, but too few for the A/A check to fail by them.
+    pub(crate) fn is_powerless(&self) -> bool {
+        self.lost() > 0 && self.tolerated == self.lost()
+    }
+
+    /// Returns the correlation of both arms' losses that the unshared ones among them suggest, if any packet was lost
+    /// and losses are rare: the inverse of [`MAX_UNSHARED`].
+    fn correlation(&self) -> f64 {
+        let unshared = self.lost_by_one as f64 / self.lost() as f64;
+        2.0 * (1.0 - unshared) / (2.0 - unshared)
     }
 }
 

@@ -38,6 +38,21 @@ pub(crate) fn outlook(arms: &[ArmSummary]) -> Option<String> {
     Some(Writer { baseline, arms }.outlook())
 }
 
+/// Returns why the baseline is advised.
+pub(crate) fn reason_to_stay(arms: &[ArmSummary]) -> &'static str {
+    match rivals(arms).next() {
+        Some(_) => "no arm is faster",
+        None => "no other arm has results",
+    }
+}
+
+/// Returns the arms whose comparison with the baseline says something.
+fn rivals(arms: &[ArmSummary]) -> impl Iterator<Item = &ArmSummary> {
+    let compared = |arm: &&ArmSummary| arm.comparisons().next().is_some();
+    let arms = arms.iter().filter(|arm| arm.role == Role::Arm);
+    arms.filter(compared).filter(|arm| fault(arm).is_none())
+}
+
 /// Returns the differences that the comparisons of an A/A arm found.
 pub(crate) fn differences(repeat: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
     let writer = Writer {
@@ -59,11 +74,8 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// Returns the arms whose comparison with the baseline says something.
     fn rivals(&self) -> impl Iterator<Item = &'a ArmSummary> {
-        let compared = |arm: &&ArmSummary| arm.comparisons().next().is_some();
-        let arms = self.arms.iter().filter(|arm| arm.role == Role::Arm);
-        arms.filter(compared).filter(|arm| fault(arm).is_none())
+        rivals(self.arms)
     }
 
     fn use_arms(&self, names: &[String]) -> String {
@@ -112,10 +124,7 @@ impl<'a> Writer<'a> {
     }
 
     fn stay(&self) -> String {
-        let why = match self.rivals().next() {
-            Some(_) => "no arm is faster",
-            None => "no other arm has results",
-        };
+        let why = reason_to_stay(self.arms);
         let mut text = format!("Use {}: {why}.", self.baseline.name);
         for arm in self.rivals() {
             let slower = arm.comparisons().any(|(_, c)| c.verdict == Verdict::Slower);

@@ -284,7 +284,8 @@ fn a_a(networks: &[NetworkSummary]) -> AaCheck {
     // Other losses explain other times, so they come first.
     let (mut objections, mut differences) = (Vec::new(), Vec::new());
     for network in networks {
-        let is_usable = |arm: &&ArmSummary| unusable::fault(arm).is_none();
+        let is_usable =
+            |arm: &&ArmSummary| unusable::fault(arm).is_none() && unusable::given_up(arm).is_none();
         let mut baselines = network.arms.iter().filter(|arm| arm.role == Role::Baseline);
         let Some(baseline) = baselines.next().filter(is_usable) else {
             continue;
@@ -304,10 +305,10 @@ fn a_a(networks: &[NetworkSummary]) -> AaCheck {
         }
     }
     objections.append(&mut differences);
-    if compared == 0 {
-        AaCheck::Absent
-    } else if !objections.is_empty() {
+    if !objections.is_empty() {
         AaCheck::Failed { objections }
+    } else if compared == 0 {
+        AaCheck::Absent
     } else if undecided.is_empty() {
         AaCheck::Passed
     } else {

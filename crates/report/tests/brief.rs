@@ -209,6 +209,31 @@ fn rows_name_the_arm_that_the_network_recommends() {
     assert_eq!(need.best, ["cronet h3", "libcurl h3"]);
 }
 
+/// The largest gain of many would have an interval that is too narrow, so the first one is named.
+#[test]
+fn headlines_name_the_first_gain_and_not_the_largest() {
+    let data = app(&arms(), 10);
+    let mut cells = data.cells().to_vec();
+    let largest = |call: &&mut Call| call.group == "group-3";
+    for cell in cells.iter_mut().filter(|cell| cell.arm == "libcurl h3") {
+        for call in cell.calls.iter_mut().filter(largest) {
+            call.end_ns /= 2;
+        }
+    }
+    let summary = report::summarise(&RunData::new(data.run().clone(), cells).unwrap());
+    let text = report::brief(&summary, 160, false);
+    assert!(text.contains("libcurl h3 140–"), "{text}");
+    let line = |label: &str| {
+        format!("use libcurl h3: faster in 19 of 27, e.g. by 88 ms [83, 90] for {label}\n")
+    };
+    assert!(
+        text.contains(&line("GET /api/v2/shop/section-0/items")),
+        "{text}"
+    );
+    let text = report::brief(&summary, 110, false);
+    assert!(text.contains(&line("GET …/section-0/items")), "{text}");
+}
+
 #[test]
 fn colour_and_width_change_no_words() {
     let summary = report::summarise(&app(&arms(), 10));

@@ -6,7 +6,7 @@ mod invented;
 
 use invented::{data, quickstart};
 use record::{Cell, PacketSeries, RunData};
-use report::{AaCheck, CommonLosses, Summary, human, summarise};
+use report::{AaCheck, CommonLosses, Summary, brief, human, summarise};
 
 const BASELINE: &str = "hyper h2";
 const COPY: &str = "hyper h2 again";
@@ -94,9 +94,52 @@ fn other_losses_of_one_block_are_tolerated() {
     let losses = common_losses(&summary).unwrap();
     assert_eq!((losses.lost_by_one, losses.tolerated), (2, 10));
     let text = human(&summary, 200, false);
-    let remark = "lost other packets than the baseline in 1 of 10 blocks (2 of 20 that were lost, of 7000 packets); \
-                  the check fails if only one loses 11 of them";
+    let remark = "lost other packets than the baseline in 1 of 10 blocks, whose times are not judged (2 of 20 that \
+                  were lost, of 7000 packets; correlation about 0.95); the check fails if only one loses 11 of them";
     assert!(text.contains(remark), "{text}");
+}
+
+/// Losses of little correlation pass where few were lost, so the report prints the correlation.
+#[test]
+fn tolerated_losses_come_with_their_correlation() {
+    // Both lose 17 packets; of 13 more, the copy loses seven and the baseline six.
+    let summary = summarise(&with_packets(&["true-metro"], |cell| {
+        let other = match (cell.arm == COPY, cell.block) {
+            (true, 0..7) | (false, 1..7) => vec![200 + u32::from(cell.arm == COPY)],
+            _ => vec![],
+        };
+        match cell.block {
+            0..7 => [common(cell), other].concat(),
+            7 => common(cell),
+            8 => vec![cell.block],
+            _ => vec![],
+        }
+    }));
+    assert_eq!(summary.a_a, AaCheck::Passed);
+    let losses = common_losses(&summary).unwrap();
+    assert_eq!((losses.lost_by_both, losses.lost_by_one), (17, 13));
+    let text = human(&summary, 400, false);
+    let remark = "in 7 of 10 blocks, whose times are not judged (13 of 30 that were lost, of 7000 packets; \
+                  correlation about 0.72); the check fails if only one loses 14 of them";
+    assert!(text.contains(remark), "{text}");
+}
+
+/// Four lost packets cannot fail the check, which the brief report says.
+#[test]
+fn too_few_losses_are_reported() {
+    const WORDS: &str =
+        "\nToo few lost packets to check that all arms met the same losses: true-metro\n";
+    for (lossy, is_said) in [(0, false), (2, true), (3, false)] {
+        let summary = summarise(&with_packets(&["true-metro"], |cell| {
+            if cell.block < lossy {
+                common(cell)
+            } else {
+                vec![]
+            }
+        }));
+        let text = brief(&summary, 100, false);
+        assert_eq!(text.contains(WORDS), is_said, "{lossy}: {text}");
+    }
 }
 
 /// Other losses come before other times, whatever the network.
@@ -334,4 +377,31 @@ fn the_check_notices_what_it_says_it_does() {
     let noticed = slower_by(noticeable + 1e6);
     let found = &objections(&noticed)[0];
     assert!(found.starts_with("true-metro: first request"), "{found}");
+}
+
+/// Without a verdict, a difference in one measure might have given none, either, however exact its interval.
+#[test]
+fn undecided_comparisons_would_have_noticed_nothing() {
+    let noticeable = |blocks: u32, change: fn(&mut Cell)| -> Vec<bool> {
+        let mut arms = quickstart();
+        arms.truncate(3);
+        let summary = summarise(&changed(&data(&arms, &["true-metro"], blocks, 1), change));
+        let copy = summary.networks[0].arms.iter().find(|arm| arm.name == COPY);
+        let comparisons = copy.unwrap().comparisons();
+        comparisons
+            .map(|(_, c)| c.noticeable_ns.is_some())
+            .collect()
+    };
+    assert_eq!(noticeable(5, |_| {}), [false; 4]);
+    assert_eq!(noticeable(6, |_| {}), [true; 4]);
+    // All but first requests are slow now in the one copy and now in the other.
+    let noisy = |cell: &mut Cell| {
+        if (cell.arm == COPY) == cell.block.is_multiple_of(2) {
+            for call in cell.calls.iter_mut().filter(|call| !call.first) {
+                call.end_ns += 3_000_000_000;
+            }
+        }
+    };
+    assert_eq!(noticeable(6, noisy), [false; 4]);
+    assert_eq!(noticeable(8, noisy), [true, false, false, false]);
 }

@@ -6,7 +6,7 @@ mod invented;
 
 use invented::{Invented, data, quickstart};
 use record::{CallResult, Cell, Outcome, RunData};
-use report::{Advice, Summary, human, summarise};
+use report::{AaCheck, Advice, Summary, brief, human, summarise};
 
 const REFUSED: &str = "its proof failed (invented)";
 
@@ -99,9 +99,15 @@ fn nothing_but_the_baseline_is_no_answer() {
 
 /// Returns a summary in which these arms timed out in their first two cells on one network, and were given up.
 fn with_given_up(of: &[&str]) -> Summary {
-    let unsplit = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
+    given_up_on(&["true-metro"], &quickstart(), of)
+}
+
+fn given_up_on(networks: &[&str], arms: &[Invented], of: &[&str]) -> Summary {
+    let unsplit = data(arms, &["true-metro", "4g-tether"], 10, 1);
     let mut cells = unsplit.cells().to_vec();
-    let is_of = |cell: &&mut Cell| of.contains(&cell.arm.as_str()) && cell.network == "true-metro";
+    let is_of = |cell: &&mut Cell| {
+        of.contains(&cell.arm.as_str()) && networks.contains(&cell.network.as_str())
+    };
     for cell in cells.iter_mut().filter(is_of) {
         if cell.block < 2 {
             for call in &mut cell.calls {
@@ -124,8 +130,8 @@ fn arm_that_was_given_up_is_named_and_not_judged() {
     assert!(summary.invalid.is_empty(), "{:?}", summary.invalid);
     assert_eq!(
         summary.answer,
-        "Use quinn h3 on both networks. Not measured (unsupported here): libcurl h3. Given up, since all requests \
-         timed out: libcurl h1 on true-metro."
+        "Use quinn h3 on both networks. Not measured (unsupported here): libcurl h3. Given up after all requests of \
+         the first cells timed out: libcurl h1 on true-metro."
     );
     let arm = |network: usize| {
         let mut arms = summary.networks[network].arms.iter();
@@ -154,6 +160,86 @@ fn baseline_is_advised_if_every_other_arm_was_given_up() {
     let start = "Use hyper h2: no other arm has results. 8 of 10 cells of quinn h3 were given up: all 32 requests \
                  timed out (invented). ";
     assert!(network.sentence.starts_with(start), "{}", network.sentence);
+    let text = brief(&summary, 80, false);
+    for words in [
+        "true-metro   use hyper h2: no other arm has results\n",
+        "\n  true-metro  hyper h2 ",
+        "\nGiven up on true-metro: quinn h3, libcurl h1, libcurl h2 (all requests of the",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// Returns arms of which only quinn h3 differs from the baseline: it is faster.
+fn only_quinn_differs() -> Vec<Invented> {
+    let mut arms = quickstart();
+    arms.truncate(3);
+    let equal = Invented {
+        name: "libcurl h2",
+        ..arms[0].clone()
+    };
+    arms.push(equal);
+    arms
+}
+
+/// An arm that was given up on one network is not advised for both, however fast it is on the other.
+#[test]
+fn given_up_arm_is_not_recommended_where_the_others_are_equal() {
+    let summary = given_up_on(&["true-metro"], &only_quinn_differs(), &["quinn h3"]);
+    let advice: Vec<&Advice> = summary.networks.iter().map(|n| &n.advice).collect();
+    let arms = vec!["quinn h3".to_owned()];
+    assert_eq!(advice, [&Advice::Stay, &Advice::Use { arms }]);
+    assert!(
+        summary.answer.starts_with("It depends on the "),
+        "{}",
+        summary.answer
+    );
+    let text = brief(&summary, 160, false);
+    for words in [
+        "  true-metro   use hyper h2: no arm is faster\n",
+        "  true-metro  hyper h2 +1          hyper h2 +1    hyper h2 +1\n",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+/// Nor is an arm that is unsupported on one of them.
+#[test]
+fn arm_without_results_is_not_recommended_where_the_others_are_equal() {
+    let unsplit = data(&only_quinn_differs(), &["true-metro", "4g-tether"], 10, 1);
+    let mut cells = unsplit.cells().to_vec();
+    let is_of = |cell: &&mut Cell| cell.arm == "quinn h3" && cell.network == "true-metro";
+    for cell in cells.iter_mut().filter(is_of) {
+        cell.calls.clear();
+        cell.outcome = unsupported();
+    }
+    let summary = summarise(&RunData::new(unsplit.run().clone(), cells).unwrap());
+    assert_eq!(summary.networks[0].advice, Advice::NoDifference);
+    assert!(
+        summary.answer.starts_with("It depends on the "),
+        "{}",
+        summary.answer
+    );
+}
+
+/// A copy without a response differs from a baseline with responses.
+#[test]
+fn given_up_copy_fails_the_a_a_check() {
+    let copy = "hyper h2 again";
+    let found =
+        "8 of 10 cells of hyper h2 again were given up: all 32 requests timed out (invented)";
+    for networks in [&["true-metro"][..], &["true-metro", "4g-tether"]] {
+        let summary = given_up_on(networks, &quickstart(), &[copy]);
+        let objections = networks.iter().map(|network| format!("{network}: {found}"));
+        let objections = objections.collect();
+        assert_eq!(summary.a_a, AaCheck::Failed { objections });
+        assert_eq!(summary.networks[0].advice, Advice::Invalid);
+        let sentence = &summary.networks[0].sentence;
+        assert!(sentence.contains(found), "{sentence}");
+    }
+    // Without a baseline to compare with, nothing is said of its copy.
+    let both = given_up_on(&["true-metro"], &quickstart(), &["hyper h2", copy]);
+    assert_eq!(both.a_a, AaCheck::Passed);
 }
 
 #[test]

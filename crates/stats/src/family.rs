@@ -48,7 +48,8 @@ pub struct FamilyResult {
 ///
 /// Every comparison gets an interval of its family's level, decided or not; with too few blocks for
 /// that level, it is the whole range with the coverage that has. Comparisons without a block get the
-/// whole line and do not count: whether an arm was measured does not depend on how fast it is.
+/// whole line and do not count. That does not select the others by their values: an arm that is given up
+/// leaves its family by its own first two blocks only.
 pub fn decide(families: &[Family], error: f64, ranks: Ranks) -> Vec<FamilyResult> {
     let measured: Vec<Vec<Measured>> = families
         .iter()

@@ -9,7 +9,7 @@ use crate::text::{INDENT, plain, width_of};
 
 const GAP: &str = "  ";
 /// Labels are not cut to less than this; rather, a network gets a table of its own.
-const LEAST_LABEL: usize = 20;
+pub(crate) const LEAST_LABEL: usize = 20;
 const GREEN: &str = "\x1b[32m";
 const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";

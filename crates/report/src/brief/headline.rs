@@ -1,19 +1,32 @@
 //! One line per network: which arm to take, and by how much.
 
+use super::grid::{LEAST_LABEL, Row};
+use super::label::shortened;
 use super::outcome::Outcome;
 use crate::number::{duration, size};
-use crate::sentence::outlook;
+use crate::sentence::{outlook, reason_to_stay};
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{Advice, NetworkSummary};
-use crate::text::listed;
+use crate::text::{listed, width_of};
 use stats::Verdict;
 
-/// Returns the recommendation for a network in a few words, from its advice and its outcomes by request.
-pub(crate) fn headline(network: &NetworkSummary, baseline: &str, outcomes: &[&Outcome]) -> String {
+/// Returns the recommendation for the network with this index in a few words, from its advice and its outcomes by
+/// request. The label of a request is cut so that the words take `room` columns.
+pub(crate) fn headline(
+    network: &NetworkSummary,
+    index: usize,
+    baseline: &str,
+    rows: &[Row<'_>],
+    room: usize,
+) -> String {
     match &network.advice {
-        Advice::Use { arms } => format!("use {}{}", listed(arms), gain(network, arms)),
-        Advice::Stay => format!("use {baseline}: no arm is faster"),
+        Advice::Use { arms } => {
+            let start = format!("use {}", listed(arms));
+            let room = room.saturating_sub(width_of(&start));
+            start + &gain(network, arms, rows, room)
+        }
+        Advice::Stay => format!("use {baseline}: {}", reason_to_stay(&network.arms)),
         Advice::NoDifference => match widest_margin(network) {
             Some(margin) => format!("no difference: any arm, within {margin} of {baseline}"),
             None => "no difference: any arm".to_owned(),
@@ -22,39 +35,46 @@ pub(crate) fn headline(network: &NetworkSummary, baseline: &str, outcomes: &[&Ou
             Some(outlook) => format!("cannot tell: {outlook}"),
             None => "cannot tell".to_owned(),
         },
-        Advice::ByNeed => match outcomes {
-            [only] => only.words(),
-            _ => format!("it depends: {}", counts(outcomes)),
+        Advice::ByNeed => match rows {
+            [only] => only.outcomes[index].words(),
+            _ => {
+                let outcomes: Vec<&Outcome> = rows.iter().map(|row| &row.outcomes[index]).collect();
+                format!("it depends: {}", counts(&outcomes))
+            }
         },
         Advice::Invalid => network.sentence.clone(),
     }
 }
 
-/// Returns the largest gain of the first arm and in how many measures it is faster.
-fn gain(network: &NetworkSummary, arms: &[String]) -> String {
-    let first = network
-        .arms
+/// Returns in how many measures the first arm is faster, and by how much in the first of these, in the study's order.
+/// The interval of the largest gain would be that of a maximum, and too narrow.
+fn gain(network: &NetworkSummary, arms: &[String], rows: &[Row<'_>], room: usize) -> String {
+    let mut of_network = network.arms.iter();
+    let first = of_network.find(|arm| Some(&arm.name) == arms.first());
+    let comparison = |row: &Row<'_>| -> Option<&Comparison> {
+        let mut comparisons = first?.comparisons();
+        let found = comparisons.find(|(measure, _)| measure.label == row.measure.label)?;
+        Some(found.1)
+    };
+    let faster: Vec<(&Row<'_>, &Comparison)> = rows
         .iter()
-        .find(|arm| Some(&arm.name) == arms.first());
-    let decisive: Vec<&Comparison> = first
-        .into_iter()
-        .flat_map(ArmSummary::comparisons)
-        .filter(|(measure, _)| measure.decisive)
-        .map(|(_, comparison)| comparison)
+        .filter_map(|row| Some((row, comparison(row)?)))
+        .filter(|(_, comparison)| comparison.verdict == Verdict::Faster)
         .collect();
-    let faster = || decisive.iter().filter(|c| c.verdict == Verdict::Faster);
-    let value = |c: &&&Comparison| c.difference.value.unwrap_or(0.0);
-    let largest = faster().min_by(|a, b| value(a).total_cmp(&value(b)));
-    let Some(size) = largest.and_then(|c| size(&c.difference, true)) else {
+    let Some((row, comparison)) = faster.first() else {
         return String::new();
     };
-    format!(
-        ": up to {} [{}] faster, in {} of {}",
-        size.value,
-        size.range.replace(" to ", ", "),
-        faster().count(),
-        decisive.len()
-    )
+    let Some(size) = size(&comparison.difference, true) else {
+        return String::new();
+    };
+    let gain = format!("{} [{}]", size.value, size.range.replace(" to ", ", "));
+    if rows.len() == 1 {
+        return format!(": {gain} faster");
+    }
+    let (n, all) = (faster.len(), rows.len());
+    let start = format!(": faster in {n} of {all}, e.g. by {gain} for ");
+    let room = room.saturating_sub(width_of(&start)).max(LEAST_LABEL);
+    start + &shortened(&row.label, room)
 }
 
 /// Returns the largest difference that a verdict of no difference allows.

@@ -75,7 +75,7 @@ fn with_path(label: &str, group: &str, path: &str) -> String {
 }
 
 /// Cuts a text to at most `room` columns: of a path the first parts, else the end.
-fn shortened(text: &str, room: usize) -> String {
+pub(crate) fn shortened(text: &str, room: usize) -> String {
     if width_of(text) <= room {
         return text.to_owned();
     }

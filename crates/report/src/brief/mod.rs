@@ -122,10 +122,10 @@ impl Page {
         let width = widest(&names);
         let mut out = String::new();
         for (n, (network, name)) in summary.networks.iter().zip(&names).enumerate() {
-            let outcomes: Vec<&Outcome> = rows.iter().map(|row| &row.outcomes[n]).collect();
-            let words = plain(&headline(network, &summary.baseline, &outcomes));
-            let line = format!("{}   {words}", padded(name, width));
-            out += &format!("{INDENT}{}\n", cut(&line, self.width - width_of(INDENT)));
+            let start = format!("{INDENT}{}   ", padded(name, width));
+            let room = self.width.saturating_sub(width_of(&start));
+            let words = plain(&headline(network, n, &summary.baseline, rows, room));
+            out += &self.one_line(&(start + &words));
         }
         out
     }

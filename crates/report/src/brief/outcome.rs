@@ -7,6 +7,7 @@ use crate::number::size;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{Advice, Need, NetworkSummary};
+use crate::unusable::given_up;
 
 /// The arms to take in a decisive measure, from the same verdicts as the network's sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(crate) enum Outcome {
     NoAnswer,
     /// No comparison with the baseline is decided.
     CannotTell,
-    /// No arm differs from the baseline for the worse, and none is decided to be faster.
+    /// No arm differs from the baseline for the worse or was given up, and none is decided to be faster.
     AnyArm,
     /// An arm is the best, or as good as any.
     Take(Best),
@@ -106,11 +107,13 @@ fn of_need(
         return Outcome::NoAnswer;
     };
     let verdicts = || rivals.iter().map(|(_, comparison)| comparison.verdict);
-    if !verdicts().any(Verdict::is_decided) {
+    let any_given_up = network.arms.iter().any(|arm| given_up(arm).is_some());
+    let is_alone = rivals.is_empty() && any_given_up;
+    if !is_alone && !verdicts().any(Verdict::is_decided) {
         return Outcome::CannotTell;
     }
     let is_lead = |verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
-    if need.best.len() == rivals.len() + 1 && !verdicts().any(is_lead) {
+    if need.best.len() == rivals.len() + 1 && !any_given_up && !verdicts().any(is_lead) {
         return Outcome::AnyArm;
     }
     let faster = |name: &&str| {
@@ -151,7 +154,8 @@ pub(crate) fn by_advice(networks: &[NetworkSummary]) -> Vec<&str> {
     names
 }
 
-/// Returns the baseline's lead over the next arm, where every other arm is decided to be slower.
+/// Returns the baseline's lead over the next arm, where every other arm is decided to be slower and none is less
+/// reliable.
 fn lead_of_baseline(rivals: &[(&ArmSummary, &Comparison)]) -> Option<String> {
     let is_behind = |(arm, comparison): &&(&ArmSummary, &Comparison)| {
         comparison.verdict == Verdict::Slower && !is_less_reliable(arm)

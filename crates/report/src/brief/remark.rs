@@ -10,7 +10,7 @@ use crate::number::count;
 use crate::sentence::losses;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::{AaCheck, NetworkSummary, Summary};
-use crate::unusable::unsupported;
+use crate::unusable::{given_up, unsupported};
 use crate::wording::{alarms, cells_line};
 
 /// Alarms beyond these are counted.
@@ -37,10 +37,12 @@ pub(crate) fn first(summary: &Summary) -> Vec<String> {
 /// Returns what qualifies the verdicts, in one line each. `named` are the arms that the report says to take.
 pub(crate) fn last(summary: &Summary, named: &BTreeSet<&str>) -> Vec<String> {
     let mut lines = Vec::new();
+    lines.extend(gave_up(summary));
     lines.extend(not_measured(summary));
     lines.extend(less_reliable(summary));
     lines.extend(failed(summary));
     lines.extend(a_a(&summary.a_a));
+    lines.extend(few_losses(summary));
     lines.extend(doubts(summary));
     lines.extend(caveats(summary, named));
     lines.extend(unverified(summary));
@@ -69,6 +71,21 @@ fn names<'a>(arms: impl Iterator<Item = &'a ArmSummary>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     let names = arms.map(|arm| arm.name.as_str());
     names.filter(|name| seen.insert(*name)).collect()
+}
+
+/// Names the arms that were given up, one line per network.
+fn gave_up(summary: &Summary) -> Vec<String> {
+    let line = |network: &NetworkSummary| {
+        let names = names(network.arms.iter().filter(|arm| given_up(arm).is_some()));
+        (!names.is_empty()).then(|| {
+            format!(
+                "Given up on {}: {} (all requests of the first cells timed out)",
+                network.name,
+                names.join(", ")
+            )
+        })
+    };
+    summary.networks.iter().filter_map(line).collect()
 }
 
 /// Says of each arm without results on some network why.
@@ -148,6 +165,22 @@ fn a_a(check: &AaCheck) -> Option<String> {
         )),
         AaCheck::Passed | AaCheck::Failed { .. } => None,
     }
+}
+
+/// Names the networks on which a copy of the baseline could have lost any packets without failing the A/A check.
+fn few_losses(summary: &Summary) -> Option<String> {
+    let is_powerless = |network: &&NetworkSummary| {
+        let mut losses = network.arms.iter().filter_map(|arm| arm.common_losses);
+        losses.any(|losses| losses.is_powerless())
+    };
+    let networks = summary.networks.iter().filter(is_powerless);
+    let names: Vec<&str> = networks.map(|network| network.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Too few lost packets to check that all arms met the same losses: {}",
+            names.join(", ")
+        )
+    })
 }
 
 /// Returns other reasons for differences of the named arms than the protocol, on the first network that has one,

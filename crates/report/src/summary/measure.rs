@@ -170,7 +170,8 @@ pub struct Comparison {
     /// cost the baseline more than that. Below 0.9 the A/A check fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_correlation: Option<f64>,
-    /// For A/A arms: the smallest difference, on top of the one that was found, that would have failed the check.
+    /// For A/A arms: the smallest difference, on top of the one that was found, that would have failed the check;
+    /// absent if the comparison is undecided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noticeable_ns: Option<f64>,
     /// Other reasons for the difference than the protocol.

@@ -87,10 +87,10 @@ pub enum AaCheck {
         /// Network and measure of each.
         undecided: Vec<String>,
     },
-    /// The arms of a block did not meet the same losses, or a comparison found a difference where
-    /// there is none: differences found elsewhere are not trustworthy.
+    /// A copy was given up, did not meet the same losses, or differs where there is no difference:
+    /// differences found elsewhere are not trustworthy.
     Failed {
-        /// What was found: first other losses, then other times.
+        /// What was found, other times last.
         objections: Vec<String>,
     },
 }
@@ -180,7 +180,7 @@ pub enum Advice {
         /// The recommended arms: the first gains most, and none of the others is decidedly worse.
         arms: Vec<String>,
     },
-    /// The baseline: every arm was decided, and none is faster.
+    /// The baseline: no arm is faster, and every arm was decided or given up.
     Stay,
     /// Different arms for different needs, or some needs undecided.
     ByNeed,
