@@ -161,6 +161,7 @@ fn reports_schema_sizes_and_predictions_for_own_payload() {
     // Bytes and packets, which do not depend on the machine.
     assert_eq!(size("json"), (4_903, 4));
     assert_eq!(size("protobuf"), (2_364, 2));
+    assert!(encodings.iter().all(|e| e["runs"].as_u64() > Some(1)));
     let predicted = &encodings[0]["predicted"][0];
     assert_eq!(predicted["network"], "4g-tether");
     assert!(predicted["cold_ns"].as_u64() > predicted["warm_ns"].as_u64());

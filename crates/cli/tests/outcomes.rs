@@ -146,7 +146,9 @@ fn arms_that_only_time_out_are_given_up() {
     let output = first
         .exits_with(3)
         .stderr_contains("every request timed out")
-        .stderr_contains(&format!("given up, and every later cell: {reason}"))
+        .stderr_contains(&format!(
+            "given up, and every later cell: {reason}; if the server was down, run again with another --out"
+        ))
         .stdout_contains("No answer: 1 of 3 cells of one were given up: all 2 requests of");
     assert_eq!(output.stderr.matches("given up").count(), 2, "{output}");
     let extended = sandbox.run(&["run", "--resume", "run", "--blocks", "5"]);

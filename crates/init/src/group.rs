@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::Method;
 
 use crate::notes::Notes;
-use crate::seen::{Seen, is_json_type};
+use crate::seen::Seen;
 use crate::slug::slug;
 use crate::url::decoded;
 use template::template;
@@ -34,11 +34,11 @@ pub(crate) struct Group<'a> {
     /// The name of its origin; none for the first.
     pub(crate) origin: Option<String>,
     pub(crate) times: u64,
-    /// The mean of the responses.
+    /// The length of the typical response, if that is JSON; else the mean of all.
     pub(crate) response_bytes: u64,
     /// Whether all responses are as long.
     pub(crate) alike: bool,
-    /// The request whose response is nearest to the mean.
+    /// The request whose response is nearest to the mean or, if they differ widely, the median.
     pub(crate) typical: &'a Seen,
 }
 
@@ -87,7 +87,10 @@ pub(crate) fn group<'a>(
         };
         let operation = request.operation.as_deref().unwrap_or_default();
         // A browser gets a page and a script gets data from one path.
-        let answer = if is_json(request) { "json" } else { "" };
+        let answer = match request.response.is_json() {
+            true => "json",
+            false => "",
+        };
         let kind = format!(
             "{} {} {operation} {answer}",
             request.method,
@@ -111,14 +114,23 @@ pub(crate) fn group<'a>(
     let mut origin_names: BTreeMap<usize, String> = BTreeMap::new();
     for key in &order {
         let indices = &by_template[key];
-        let requests = || indices.iter().map(|index| &seen[*index]);
-        let mean = requests().map(|r| r.response.bytes).sum::<u64>() / indices.len() as u64;
-        let Some(typical) = requests().min_by_key(|r| r.response.bytes.abs_diff(mean)) else {
+        let requests: Vec<&Seen> = indices.iter().map(|index| &seen[*index]).collect();
+        let sizes = || requests.iter().map(|request| request.response.bytes);
+        let mean = sizes().sum::<u64>() / requests.len() as u64;
+        let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+        let is_wide = most >= WIDE_BYTES && most / WIDE_RATIO >= least;
+        let typical = match is_wide {
+            true => median(&requests),
+            false => (requests.iter().copied())
+                .min_by_key(|request| request.response.bytes.abs_diff(mean)),
+        };
+        let Some(typical) = typical else {
             continue;
         };
-        let response_bytes = match &typical.response.json {
-            Some(json) => json.len() as u64,
-            None => mean,
+        let response_bytes = match (&typical.response.json, typical.response.is_json()) {
+            (Some(json), _) => json.len() as u64,
+            (None, true) => typical.response.bytes,
+            (None, false) => mean,
         };
         let bytes = typical.request.bytes.saturating_add(response_bytes);
         if bytes > left_bytes {
@@ -148,9 +160,7 @@ pub(crate) fn group<'a>(
         }
         let name = name_of(typical, &names_of_groups);
         names_of_groups.insert(name.clone(), typical.method.clone());
-        let sizes = || requests().map(|r| r.response.bytes);
-        let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-        if most >= WIDE_BYTES && most / WIDE_RATIO >= least {
+        if is_wide {
             notes.remark(format!(
                 "the responses of {name} have {least} to {most} bytes, and the study has {response_bytes} for each: if \
                  they are different requests, give them calls of their own"
@@ -162,7 +172,7 @@ pub(crate) fn group<'a>(
             origin,
             times: indices.len() as u64,
             response_bytes,
-            alike: requests().all(|r| r.response.bytes == typical.response.bytes),
+            alike: least == most,
             typical,
         });
     }
@@ -174,6 +184,13 @@ pub(crate) fn group<'a>(
         })
         .collect();
     grouped
+}
+
+/// Returns the request whose response is the median by length; of two, the longer.
+fn median<'a>(requests: &[&'a Seen]) -> Option<&'a Seen> {
+    let mut sorted = requests.to_vec();
+    sorted.sort_by_key(|request| request.response.bytes);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// Returns the first template and those of most requests, in their order, if there are too many: the first request
@@ -332,11 +349,6 @@ fn name_of(request: &Seen, taken: &BTreeMap<String, Method>) -> String {
     candidates
         .find(|name| name.len() <= MAX_NAME_CHARS && !taken.contains_key(name))
         .unwrap_or_else(|| unique(&last, |name| taken.contains_key(name)))
-}
-
-fn is_json(request: &Seen) -> bool {
-    let content_type = request.response.content_type.as_deref();
-    content_type.is_some_and(is_json_type)
 }
 
 /// What an answer is, e.g. `html`.

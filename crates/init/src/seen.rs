@@ -48,6 +48,8 @@ pub(crate) struct Body {
     pub(crate) form: Option<String>,
     /// Whether its length is assumed.
     pub(crate) is_guess: bool,
+    /// Whether it is JSON that came compressed, with the length that it had on the wire.
+    pub(crate) is_packed: bool,
 }
 
 /// A request's line and header fields as they were found.
@@ -137,7 +139,7 @@ impl Body {
             json,
             form,
             content_type,
-            is_guess: false,
+            ..Body::default()
         }
     }
 
@@ -165,6 +167,19 @@ impl Body {
         }
     }
 
+    /// Reports whether it is JSON, seen whole or not.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json.is_some() || self.content_type.as_deref().is_some_and(is_json_type)
+    }
+
+    /// JSON that came compressed to so many bytes.
+    pub(crate) fn packed_json(bytes: u64, content_type: Option<&str>) -> Body {
+        Body {
+            is_packed: true,
+            ..Body::of_bytes(bytes, content_type.or(Some("application/json")))
+        }
+    }
+
     /// A body of which only the length is known.
     pub(crate) fn of_bytes(bytes: u64, content_type: Option<&str>) -> Body {
         Body {
@@ -189,6 +204,6 @@ fn is_grpc_type(content_type: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
 }
 
-pub(crate) fn is_json_type(essence: &str) -> bool {
+fn is_json_type(essence: &str) -> bool {
     essence == "application/json" || essence.ends_with("+json")
 }

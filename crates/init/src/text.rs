@@ -68,6 +68,17 @@ fn written(
     if groups.is_empty() {
         return Err(notes.lines());
     }
+    let packed = groups
+        .iter()
+        .filter(|group| group.typical.response.is_packed);
+    let packed: Vec<&str> = packed.map(|group| group.name.as_str()).collect();
+    if server.is_none() && !packed.is_empty() {
+        notes.remark(format!(
+            "the JSON of {} came compressed, and has that length in the study; `commute codec` compares codecs on the \
+             decoded JSON",
+            packed.join(", ")
+        ));
+    }
     let steps = workload::steps(seen, &group_of, &mut notes);
     let requests: u64 = groups.iter().map(|group| group.times).sum();
     let about = format!(
@@ -207,7 +218,7 @@ impl Writer<'_> {
             guess(response)
         );
         if !group.alike {
-            let what = if group.typical.response.json.is_some() {
+            let what = if response.is_json() {
                 "a typical one of"
             } else {
                 "the mean of"

@@ -74,17 +74,19 @@ pub fn import<P: fmt::Display>(
             message,
         };
         row.check().map_err(wrong)?;
-        match arms.iter().find(|arm| arm.name == row.arm) {
+        match arms.iter_mut().find(|arm| arm.name == row.arm) {
             Some(arm) if arm.protocol != row.protocol => {
                 return Err(wrong(format!(
                     "arm {} uses {} here and {} before; give each protocol its own arm",
                     row.arm, row.protocol, arm.protocol
                 )));
             }
-            Some(_) => {}
+            Some(arm) => row.add_caveat(arm),
             None => {
                 distinct("arm", &row.arm, arms.iter().map(|arm| &arm.name)).map_err(wrong)?;
-                arms.push(row.as_arm());
+                let mut arm = row.as_arm();
+                row.add_caveat(&mut arm);
+                arms.push(arm);
             }
         }
         if !networks.contains(&row.network) {

@@ -28,9 +28,10 @@ impl PathTemplate {
 pub(super) fn template(request: &Seen) -> PathTemplate {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_data = request.response.json.is_some() || request.response.is_packed;
     let path = match file.rsplit_once('.') {
         // Images, styles and scripts of one folder are one group, whatever their names.
-        Some((_, extension)) if request.response.json.is_none() && is_static(extension) => {
+        Some((_, extension)) if !is_data && is_static(extension) => {
             format!("{folder}/file.{extension}")
         }
         _ => path.to_owned(),

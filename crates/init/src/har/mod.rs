@@ -22,6 +22,8 @@ const MAX_REQUESTS: usize = 1000;
 const MAX_BROKEN: usize = 3;
 /// No body is longer; many of these have a sum.
 const MAX_BYTES: u64 = 1 << 40;
+/// Why a request is left out whose body no server sent.
+const CACHED: &str = "its response came from a cache";
 /// What a part of a multipart form has around its value: boundary, fields and line breaks.
 const PART_BYTES: usize = 150;
 
@@ -136,11 +138,11 @@ impl Entry<'_> {
         let response = self.response.as_ref().ok_or(absent)?;
         let status = response.status.unwrap_or(0.0) as i64;
         if self.is_from_cache() {
-            return Err("its response came from a cache".to_owned());
+            return Err(CACHED.to_owned());
         }
         match status {
             101 => return Err("it opened a WebSocket".to_owned()),
-            304 => return Err("its response came from a cache (status 304)".to_owned()),
+            304 => return Err(CACHED.to_owned()),
             ..=0 => return Err(absent.to_owned()),
             _ if response.is_event_stream() => {
                 return Err("its response is a stream of events, which has no end".to_owned());
@@ -293,22 +295,36 @@ impl Response<'_> {
         media_type.to_ascii_lowercase().starts_with(EVENT_STREAM)
     }
 
-    /// Text counts as it was decoded, anything else as it was on the wire.
+    /// The length is that on the wire. JSON keeps its text, unless it came compressed and so is longer.
     fn body(&self, keep_values: bool, notes: &mut Notes) -> Body {
         let media_type = self.media_type();
-        if let Some(text) = self.text() {
-            let body = Body::of_text(&text, media_type, keep_values, notes);
-            if body.json.is_some() {
-                if let Some(encoding) = self.compressed() {
-                    let came = format!(
-                        "came compressed ({encoding}); an arm's `codec` compresses it, e.g. \"json+gzip-6\""
-                    );
-                    notes.counted("JSON response", came);
-                }
-                return body;
+        let on_wire = self.on_wire();
+        let packed = match (self.compressed(), on_wire) {
+            (Some(_), OnWire::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        };
+        // Nothing is replaced in a text that is not written.
+        let mut unsaid = Notes::default();
+        let of_text = match packed {
+            Some(_) => &mut unsaid,
+            None => &mut *notes,
+        };
+        let text = self.text();
+        let body = text.map(|text| Body::of_text(&text, media_type, keep_values, of_text));
+        if let Some(body) = body.filter(|body| body.json.is_some()) {
+            if let Some(bytes) = packed {
+                return Body::packed_json(bytes, media_type);
             }
+            if let Some(encoding) = self.compressed() {
+                let came = format!(
+                    "came compressed ({encoding}) to an unknown length; an arm's `codec` compresses it, e.g. \
+                     \"json+gzip-6\""
+                );
+                notes.counted("JSON response", came);
+            }
+            return body;
         }
-        match self.on_wire() {
+        match on_wire {
             OnWire::Bytes(bytes) => Body::of_bytes(bytes, media_type),
             OnWire::Decoded(bytes) => {
                 notes.counted(

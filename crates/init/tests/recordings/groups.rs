@@ -220,3 +220,23 @@ fn the_first_request_is_kept_however_rare() {
         "left out: 12 requests of the 6 rarest of 26 kinds",
     );
 }
+
+/// The nearest to the mean would be that of 9,500 bytes.
+#[test]
+fn of_very_different_responses_the_median_stands_for_all() {
+    let bytes = [9_000, 2, 46_167, 2, 9_500];
+    let texts = bytes.map(|bytes: usize| format!("\"{}\"", "a".repeat(bytes - 2)));
+    let entries: Vec<Value> = (0..)
+        .zip(&texts)
+        .map(|(n, text)| entry(20 * n, "GET", "https://a.example/feed", text))
+        .collect();
+    let written = study(&entries);
+    assert_eq!(written.files[0].1.len(), 9_000);
+    assert_noted(
+        &written,
+        "note: the responses of feed have 2 to 46167 bytes, and the study has 9000 for each",
+    );
+    // The nearest to the mean would be that of 2 bytes.
+    let two = study(&[entries[1].clone(), entries[2].clone()]);
+    assert_eq!(two.files[0].1.len(), 46_167);
+}

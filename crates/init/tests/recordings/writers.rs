@@ -223,3 +223,47 @@ fn binary_bodies_are_as_long_as_their_field_says() {
     let bytes = steps(&written)[0]["request_bytes"].as_integer();
     assert_eq!(bytes, Some(3), "{}", written.study);
 }
+
+/// Its text is longer than what crosses the network.
+#[test]
+fn json_that_came_compressed_has_its_length_on_the_wire() {
+    let text = format!("{{\"items\": \"{}\"}}", "a".repeat(5_000));
+    let with = |at_ms, path: &str, encoding: &str, transferred: Value| {
+        let mut entry = entry(at_ms, "GET", &format!("https://a.example/{path}"), &text);
+        entry["response"]["headers"] = json!([{"name": "Content-Encoding", "value": encoding}]);
+        entry["response"]["_transferSize"] = transferred;
+        entry
+    };
+    let written = study(&[
+        with(0, "feed", "br", json!(130)),
+        with(50, "cart", "gzip", json!(140)),
+        with(100, "unknown", "zstd", json!(-1)),
+    ]);
+    let steps = steps(&written);
+    let of = |step: &toml::Table| {
+        let bytes = step.get("response_bytes").and_then(toml::Value::as_integer);
+        let kind = step.get("response_type").and_then(toml::Value::as_str);
+        (bytes, kind.map(str::to_owned))
+    };
+    let json = Some("application/json".to_owned());
+    let expected = [(Some(130), json.clone()), (Some(140), json), (None, None)];
+    assert_eq!(steps.iter().map(of).collect::<Vec<_>>(), expected);
+    let files: Vec<&str> = written
+        .files
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(files, ["app/unknown-response.json"]);
+    assert_noted(
+        &written,
+        "note: the JSON of feed, cart came compressed, and has that length in the study",
+    );
+    assert_noted(
+        &written,
+        "note: 1 JSON response came compressed (zstd) to an unknown length",
+    );
+    assert_noted(
+        &written,
+        "replaced: the values in a JSON body, by others of the same length",
+    );
+}

@@ -63,6 +63,9 @@ pub struct ImportedCall {
     pub result: Option<String>,
     /// The error, as `kind: detail`.
     pub error: Option<String>,
+    /// What the times of the load tester that wrote it leave open.
+    #[serde(skip)]
+    pub caveat: Option<&'static str>,
 }
 
 impl ImportedCall {
@@ -126,6 +129,16 @@ impl ImportedCall {
             protocol: self.protocol.clone(),
             caveat: Some("measured elsewhere, without a server log and without an audit".into()),
             ..Arm::default()
+        }
+    }
+
+    /// Adds its caveat to those of its arm.
+    pub(super) fn add_caveat(&self, arm: &mut Arm) {
+        let known = arm.caveat.get_or_insert_default();
+        if let Some(caveat) = self.caveat
+            && !known.contains(caveat)
+        {
+            *known = format!("{known}; {caveat}");
         }
     }
 

@@ -1,14 +1,14 @@
 //! Gives an arm up on a network where all requests of its first cells timed out.
 //!
-//! Each further cell would wait for as many timeouts. No verdict is lost: there is none below six blocks, and an arm
-//! that was given up gets none.
+//! Each further cell would wait for as many timeouts. The price is the verdict `slower` or *less reliable*, which needs six
+//! blocks: the report says instead that the arm was given up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Cell, Outcome, Planned};
 
 /// So many cells are measured before an arm is given up.
-const FIRST_CELLS: u64 = 2;
+const FIRST_CELLS: usize = 2;
 
 /// What is known of the arms of a run, by network and arm.
 #[derive(Debug, Default)]
@@ -17,7 +17,8 @@ pub(crate) struct GivingUp(BTreeMap<(String, String), FirstCells>);
 /// The cells of an arm on a network as long as all requests time out.
 #[derive(Debug, Default)]
 struct FirstCells {
-    cells: u64,
+    /// Their blocks; attempts at the same block count once.
+    blocks: BTreeSet<u32>,
     requests: u64,
     /// A request did not time out: the arm is never given up.
     responds: bool,
@@ -42,7 +43,7 @@ impl GivingUp {
             // They say nothing of requests.
             (Outcome::Failed { .. } | Outcome::Unsupported { .. }, _) => {}
             (Outcome::Clean | Outcome::Noisy { .. }, Some(requests)) => {
-                of_arm.cells += 1;
+                of_arm.blocks.insert(cell.block);
                 of_arm.requests = of_arm.requests.saturating_add(requests);
             }
             (Outcome::Clean | Outcome::Noisy { .. }, None) => of_arm.responds = true,
@@ -54,10 +55,11 @@ impl GivingUp {
         let key = (planned.network.clone(), planned.arm.clone());
         let of_arm = self.0.get(&key)?;
         let FirstCells {
-            cells, requests, ..
+            blocks, requests, ..
         } = of_arm;
+        let cells = blocks.len();
         of_arm.given_up.clone().or_else(|| {
-            (!of_arm.responds && *cells >= FIRST_CELLS).then(|| {
+            (!of_arm.responds && cells >= FIRST_CELLS).then(|| {
                 format!("all {requests} requests of the arm's first {cells} cells on this network timed out")
             })
         })
@@ -209,6 +211,30 @@ mod tests {
             run_in(&store, &results);
             assert_eq!(given_up(&store), [] as [&str; 0]);
         }
+    }
+
+    /// The server may have been down during one block, which was run again.
+    #[test]
+    fn two_attempts_at_one_block_give_no_arm_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::create(dir.path()).unwrap();
+        run_in(&store, &|_| vec![late()]);
+        let data = store.read().unwrap();
+        let planned = small_plan();
+        let planned = planned.cells().next().unwrap();
+        let is_of_arm = |cell: &&Cell| cell.arm == planned.arm && cell.network == planned.network;
+        let measured = data.cells().iter().filter(is_of_arm);
+        let mut cells: Vec<Cell> = measured
+            .filter(|cell| cell.is_measured())
+            .cloned()
+            .collect();
+        assert_eq!(cells.len(), 2);
+        assert!(GivingUp::of(&cells).reason(planned).is_some());
+        cells[1] = Cell {
+            attempt: 2,
+            ..cells[0].clone()
+        };
+        assert_eq!(GivingUp::of(&cells).reason(planned), None);
     }
 
     /// A cell that was in flight when the arm was given up may have had a response.

@@ -12,7 +12,8 @@ use predict::packets::{self, Ip};
 use predict::{Connection, Protocol};
 
 use super::payload_report::{EncodingReport, PayloadReport, Predicted, SampleReport};
-use super::{Args, Format, payload_times};
+use super::payload_times::{self, OperationTime};
+use super::{Args, Format};
 use crate::{exit, out, progress};
 
 /// A near network and a far one.
@@ -46,6 +47,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Some(file) = &args.html {
         super::write(file, &report.html(&crate::origin::now()))?;
     }
+    if args.format != Format::Human
+        && let Some(remark) = report.timed_once()
+    {
+        out::note!("note: {remark}");
+    }
     match args.format {
         Format::Json => out::json(&report)?,
         Format::Csv => out::print(&report.csv()?)?,
@@ -75,11 +81,11 @@ fn sample_report(
         let h2 = packets::over_h2(bytes as u64, Ip::V6, MTU);
         let h3 = packets::over_h3(bytes as u64, Ip::V6, packets::LARGEST_DATAGRAM);
         let codec = encoding.codec();
-        let [encode_ns, decode_ns] = [true, false].map(|encodes| {
+        let [encode, decode] = [true, false].map(|encodes| {
             let time = times
                 .iter()
                 .find(|t| t.codec == codec && t.encodes == encodes);
-            time.and_then(|t| t.ns)
+            time.map(|t| t.time)
         });
         EncodingReport {
             codec,
@@ -88,8 +94,9 @@ fn sample_report(
             h2_packets: h2.packets,
             h3_bytes: h3.bytes,
             h3_packets: h3.packets,
-            encode_ns,
-            decode_ns,
+            encode_ns: encode.and_then(|time| time.ns),
+            decode_ns: decode.and_then(|time| time.ns),
+            runs: encode.into_iter().chain(decode).map(|time| time.runs).min(),
             predicted: predictions(networks, bytes as u64),
         }
     });
@@ -169,7 +176,7 @@ fn predictions(networks: &[Network], bytes: u64) -> Vec<Predicted> {
 struct Time {
     codec: String,
     encodes: bool,
-    ns: Option<f64>,
+    time: OperationTime,
 }
 
 /// Times encoding and decoding, and says which of it is being timed.
@@ -198,10 +205,10 @@ fn times(
         (benchmarks[index].run)(n);
         start.elapsed().as_nanos() as u64
     });
-    let times = times.into_iter().zip(&benchmarks).map(|(ns, of)| Time {
+    let times = times.into_iter().zip(&benchmarks).map(|(time, of)| Time {
         codec: of.codec.clone(),
         encodes: of.encodes,
-        ns,
+        time,
     });
     Ok(times.collect())
 }

@@ -24,6 +24,7 @@ impl PayloadReport {
                 ul.remarks {
                     @for note in &self.notes { li { (note) } }
                     li { (METHOD) }
+                    @if let Some(remark) = self.timed_once() { li { (remark) } }
                     @if self.samples.iter().any(SampleReport::excludes_random_loss) {
                         li { "*: without that network's random loss and jitter, which would add to it." }
                     }

@@ -39,6 +39,8 @@ pub(super) struct EncodingReport {
     pub(super) encode_ns: Option<f64>,
     /// As `encode_ns`.
     pub(super) decode_ns: Option<f64>,
+    /// How often encoding and decoding were run, whichever was run less; absent as `encode_ns`.
+    pub(super) runs: Option<u64>,
     pub(super) predicted: Vec<Predicted>,
 }
 
@@ -55,6 +57,19 @@ pub(super) struct Predicted {
 }
 
 impl PayloadReport {
+    /// Names the samples that are too large to be timed more than once.
+    pub(super) fn timed_once(&self) -> Option<String> {
+        let is_once = |sample: &&SampleReport| sample.encodings.iter().any(|e| e.runs == Some(1));
+        let samples = self.samples.iter().filter(is_once);
+        let names: Vec<&str> = samples.map(|sample| sample.name.as_str()).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "{}: each operation was timed once; differences of a few times 10 % mean nothing",
+                names.join(", ")
+            )
+        })
+    }
+
     pub(super) fn text(&self) -> String {
         let mut text = self.proto.clone();
         for note in &self.notes {
@@ -69,6 +84,9 @@ impl PayloadReport {
             );
         }
         text += &format!("\n\n{METHOD}\n");
+        if let Some(remark) = self.timed_once() {
+            text += &format!("{remark}\n");
+        }
         if self.samples.iter().any(SampleReport::excludes_random_loss) {
             text += "* without that network's random loss and jitter, which would add to it.\n";
         }
@@ -87,6 +105,7 @@ impl PayloadReport {
             "h3_packets",
             "encode_ns",
             "decode_ns",
+            "runs",
             "network",
             "protocol",
             "cold_ns",
@@ -108,6 +127,7 @@ impl PayloadReport {
                         encoding.h3_packets.to_string(),
                         float(encoding.encode_ns),
                         float(encoding.decode_ns),
+                        whole(encoding.runs),
                         predicted.network.clone(),
                         predicted.protocol.to_owned(),
                         whole(predicted.cold_ns),
@@ -177,5 +197,50 @@ impl Predicted {
     fn text(&self) -> String {
         let time = |ns: Option<u64>| ns.map_or("-".into(), |ns| codec::duration(ns as f64));
         format!("{} / {}", time(self.warm_ns), time(self.cold_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(runs: u64) -> PayloadReport {
+        PayloadReport {
+            proto: String::new(),
+            notes: Vec::new(),
+            samples: vec![SampleReport {
+                name: "orders.json".to_owned(),
+                file_bytes: 8_000_000,
+                encodings: vec![EncodingReport {
+                    codec: "json".to_owned(),
+                    bytes: 8_000_000,
+                    h2_bytes: 8_200_000,
+                    h2_packets: 5_700,
+                    h3_bytes: 8_300_000,
+                    h3_packets: 6_900,
+                    encode_ns: Some(90e6),
+                    decode_ns: Some(120e6),
+                    runs: Some(runs),
+                    predicted: vec![Predicted {
+                        network: "lan".to_owned(),
+                        protocol: "h2",
+                        cold_ns: None,
+                        warm_ns: None,
+                        excludes_random_loss: false,
+                    }],
+                }],
+            }],
+        }
+    }
+
+    #[test]
+    fn single_runs_are_not_shown_like_medians() {
+        let remark = "orders.json: each operation was timed once";
+        for (runs, is_remarked) in [(1, true), (19, false)] {
+            let report = report(runs);
+            assert_eq!(report.text().contains(remark), is_remarked);
+            let csv = report.csv().unwrap();
+            assert!(csv.contains(&format!(",120000000.0,{runs},lan,")), "{csv}");
+        }
     }
 }

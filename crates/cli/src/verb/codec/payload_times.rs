@@ -11,18 +11,30 @@ const SAMPLE_NS: u64 = 2_000_000;
 /// Operations that take longer than this together are timed once: calibration and rounds would multiply it.
 const ONCE_NS: u64 = BUDGET_NS / 2;
 
-/// Times operations, each run by its index a number of times, and returns ns per run. `run` returns what the runs
-/// took.
+/// How long one run of an operation takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct OperationTime {
+    pub(super) ns: Option<f64>,
+    /// How often it was run; once is cold, and no more than a hint.
+    pub(super) runs: u64,
+}
+
+/// Times operations, each run by its index a number of times. `run` returns what the runs took in ns.
 pub(super) fn times(
     operations: usize,
     rounds: usize,
     seed: u64,
     mut run: impl FnMut(usize, u64) -> u64,
-) -> Vec<Option<f64>> {
+) -> Vec<OperationTime> {
     let once: Vec<u64> = (0..operations).map(|index| run(index, 1)).collect();
     if once.iter().sum::<u64>() > ONCE_NS {
-        return once.into_iter().map(|ns| Some(ns as f64)).collect();
+        let time = |ns| OperationTime {
+            ns: Some(ns as f64),
+            runs: 1,
+        };
+        return once.into_iter().map(time).collect();
     }
+    let mut runs = vec![1; operations];
     let plan = SamplingPlan {
         sample_ns: SAMPLE_NS,
         rounds,
@@ -35,6 +47,7 @@ pub(super) fn times(
         plan,
         |index, n| {
             let elapsed_ns = run(index, n);
+            runs[index] += n;
             spent_ns.set(spent_ns.get() + elapsed_ns);
             Ok(Measurement::from(Timed {
                 elapsed_ns,
@@ -46,11 +59,14 @@ pub(super) fn times(
             Phase::Calibrating(_) | Phase::Sampling(_) | Phase::Refining(_) => true,
         },
     );
-    let time = |series: Result<codec::measure::Series, Infallible>| {
+    let time = |(series, runs): (Result<codec::measure::Series, Infallible>, u64)| {
         let Ok(series) = series;
-        series.time_ns().and_then(|time| time.value.known())
+        OperationTime {
+            ns: series.time_ns().and_then(|time| time.value.known()),
+            runs,
+        }
     };
-    series.into_iter().map(time).collect()
+    series.into_iter().zip(runs).map(time).collect()
 }
 
 #[cfg(test)]
@@ -64,7 +80,11 @@ mod tests {
             runs[index] += n;
             n * ns
         });
-        assert_eq!(times, vec![Some(ns as f64); 20]);
+        let expected = runs.iter().map(|runs| OperationTime {
+            ns: Some(ns as f64),
+            runs: *runs,
+        });
+        assert_eq!(times, expected.collect::<Vec<_>>());
         runs
     }
 

@@ -140,6 +140,7 @@ fn read(args: &Args) -> anyhow::Result<Rows<'_>> {
     for caveat in caveats {
         out::note!("note: {caveat}");
     }
+    check_files(&files_by_arm)?;
     if let Some(files) = files_by_arm.values().min()
         && (*files as usize) < stats::MIN_BLOCKS
     {
@@ -151,6 +152,24 @@ fn read(args: &Args) -> anyhow::Result<Rows<'_>> {
         );
     }
     Ok(rows)
+}
+
+/// Returns an error if arms have different numbers of files: one is missing, and those after it would be paired wrongly.
+fn check_files(files_by_arm: &BTreeMap<String, u32>) -> anyhow::Result<()> {
+    let arms = || files_by_arm.iter();
+    let (least, most) = (
+        arms().min_by_key(|(_, files)| **files),
+        arms().max_by_key(|(_, files)| **files),
+    );
+    match (least, most) {
+        (Some((few, least)), Some((many, most))) if least < most => Err(exit::usage(format!(
+            "`{few}` has {} and `{many}` has {}; the first files of all arms are compared with each other, and so on: \
+             give each arm as many, in the order in which they were measured",
+            report::count(*least as usize, "file"),
+            report::count(*most as usize, "file"),
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn of_load_tester(format: &Format, text: &str, labels: &Labels) -> anyhow::Result<rows::Rows> {

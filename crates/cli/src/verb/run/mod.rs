@@ -2,6 +2,7 @@
 
 mod dry_run;
 mod job;
+mod measure;
 mod progress;
 mod self_test;
 mod until_decided;
@@ -13,14 +14,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::{Ended, Event, Feasibility, Lab, PROBES_PER_CELL, Plan, RunOptions, Shard, Study};
+use lab::{Ended, Feasibility, Lab, PROBES_PER_CELL, Plan, Shard, Study};
 use record::{CellStatus, Outcome};
 
 use crate::verb::report::{Format, apply, exit_code, print, write_files};
 use crate::{exit, out, terminal};
 use job::Job;
 pub(crate) use job::QUICK_BLOCKS;
-use progress::Progress;
+use measure::{Measured, measure};
 use self_test::self_test;
 use until_decided::{Next, UntilDecided};
 
@@ -223,56 +224,6 @@ fn check_thresholds(thresholds: &[report::Threshold], plan: &Plan) -> anyhow::Re
     let check = |threshold: &report::Threshold| threshold.check_names(&names);
     let checked = thresholds.iter().try_for_each(check);
     checked.map_err(|e| exit::usage(format!("--fail-if {e}")))
-}
-
-/// What a run has measured when it ends.
-struct Measured {
-    ended: Ended,
-    data: record::RunData,
-    summary: report::Summary,
-    plan: Plan,
-    /// Why no more blocks were added.
-    next: Option<Next>,
-}
-
-/// Runs the plan, and further blocks as long as `until_decided` asks for them.
-fn measure(
-    lab: &Lab,
-    mut plan: Plan,
-    options: &mut RunOptions,
-    until_decided: Option<&UntilDecided>,
-    stop: &AtomicBool,
-) -> anyhow::Result<Measured> {
-    loop {
-        let progress = Progress::new(&plan, options.shard);
-        let ended = lab.run(&plan, options, stop, &|event: Event<'_>| {
-            progress.event(&event);
-        });
-        progress.finish();
-        let ended = ended?;
-        let store = record::Store::open(&options.out)?;
-        let data = store.read()?;
-        let summary = report::summarise(&data);
-        let next = until_decided
-            .filter(|_| ended == Ended::Complete)
-            .map(|until| until.next(&summary, &plan, options.jobs));
-        if next.is_some() {
-            let counts = &summary.comparisons;
-            let (decided, all, blocks) = (counts.decided, counts.all, plan.study.blocks);
-            out::note!("blocks: {blocks}; comparisons decided: {decided} of {all}");
-        }
-        let Some(Next::Blocks(blocks)) = next else {
-            return Ok(Measured {
-                ended,
-                data,
-                summary,
-                plan,
-                next,
-            });
-        };
-        plan = lab.plan_of(&store, data.run(), Some(blocks))?;
-        options.resume = true;
-    }
 }
 
 /// Says that nothing was measured, and removes the folders that were made for it.

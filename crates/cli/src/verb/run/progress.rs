@@ -55,7 +55,12 @@ impl Progress {
                         .then(|| format!("unsupported: {reason}")),
                     Outcome::GivenUp { reason } => self
                         .is_new(format!("{} on {}", cell.arm, cell.network))
-                        .then(|| format!("given up, and every later cell: {reason}")),
+                        .then(|| {
+                            format!(
+                                "given up, and every later cell: {reason}; if the server was down, run again with \
+                                 another --out"
+                            )
+                        }),
                 };
                 self.bar.inc(1);
                 if let Some(text) = outcome {

@@ -94,8 +94,8 @@ fn request<'a>(names: Names, get: impl Fn(&str) -> Option<&'a str>) -> Result<Re
     let failure = failure(names, &get)?;
     if end_ns == 0 && failure.is_none() {
         return Err(format!(
-            "`{}` is 0 ms: the request was answered from JMeter's cache, or JMeter's whole ms are too coarse for it; \
-             leave such rows out",
+            "`{}` is 0 ms: JMeter's whole ms are too coarse for this server (without these rows the arm would look \
+             slower), or the response came from its cache: turn the HTTP Cache Manager off and measure again",
             names.elapsed
         ));
     }

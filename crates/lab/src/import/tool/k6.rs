@@ -20,6 +20,8 @@ const TIMES: [&str; 7] = [
 const BEGINS: &str = "http_reqs";
 /// k6's code for its own time limit.
 const TIMEOUT_CODE: &str = "1050";
+/// How k6's codes begin for what fails before a connection is open: its name, TCP and TLS.
+const OPENING_CODES: [&str; 3] = ["11", "121", "13"];
 const NS_PER_MS: f64 = 1e6;
 
 /// One line of k6's JSON. Lines of the type `Metric` have no value.
@@ -113,6 +115,10 @@ impl Tags {
         }
     }
 
+    fn has_response(&self) -> bool {
+        self.status.parse().is_ok_and(|status: u16| status > 0)
+    }
+
     /// k6 expects a status from 200 to 399, unless the script says otherwise.
     fn failure(&self) -> Option<Failure> {
         let status = self.status.parse().unwrap_or(0);
@@ -167,7 +173,13 @@ impl Points {
         // On a new connection, `blocked` contains its name, TCP and TLS.
         let blocked = ms("http_req_blocked");
         let opened = ms("http_req_connecting").filter(|_| blocked.is_some());
-        let is_first = opened.map(|connecting| connecting > 0.0);
+        let code = &open.tags.error_code;
+        let is_opening = code.len() == 4 && OPENING_CODES.iter().any(|of| code.starts_with(of));
+        let is_first = match opened.map(|connecting| connecting > 0.0) {
+            // k6 writes 0 for a connection that failed, too.
+            Some(false) if !open.tags.has_response() => is_opening.then_some(true),
+            is_first => is_first,
+        };
         let on_new = |ms: Option<f64>| ms.filter(|_| is_first == Some(true));
         let tls = on_new(ms("http_req_tls_handshaking")).filter(|tls| *tls > 0.0);
         let begin = blocked.unwrap_or(0.0);

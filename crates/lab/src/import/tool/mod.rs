@@ -183,13 +183,13 @@ const FORMATS: &[Format] = &[
             has("elapsed") && has("label")
         },
         content: Content::Requests(jmeter::from_csv),
-        caveat: None,
+        caveat: Some(JMETER_CAVEAT),
     },
     Format {
         name: "JMeter's XML",
         is: |head| head.line.starts_with("<?xml") || head.line.starts_with("<testResults"),
         content: Content::Requests(jmeter::from_xml),
-        caveat: None,
+        caveat: Some(JMETER_CAVEAT),
     },
     Format {
         name: "JMeter's summary",
@@ -198,6 +198,8 @@ const FORMATS: &[Format] = &[
         caveat: None,
     },
 ];
+
+const JMETER_CAVEAT: &str = "JMeter's times are whole ms: a connection that opened in less than 1 ms counts as one that was open";
 
 /// What JMeter's `default_delimiter` may be.
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
@@ -270,7 +272,13 @@ impl Format {
                     labels.arm
                 ),
             )),
-            _ => Ok((line, request.into_call(protocol, labels))),
+            _ => Ok((
+                line,
+                ImportedCall {
+                    caveat: self.caveat,
+                    ..request.into_call(protocol, labels)
+                },
+            )),
         };
         let calls: Result<Vec<_>, Mistake> = read.requests.into_iter().map(call).collect();
         Ok((calls?, read.left_out))
@@ -322,6 +330,7 @@ impl Failure {
         let error = error
             .rsplit_once("\": ")
             .map_or(error, |(_, reason)| reason);
+        let error: &str = &without_queries(error);
         let lower = error.to_lowercase();
         let is_timeout = ["timeout", "timed out", "deadline exceeded"]
             .iter()
@@ -338,7 +347,7 @@ impl Failure {
 }
 
 /// Names a group by its method and by what its URL asks for: neither by its server, which arms may differ in, nor by its
-/// query, which may have credentials. Another name is kept.
+/// query, which may have credentials. Another name is kept, without the queries in it.
 fn group(method: &str, name: &str) -> Option<String> {
     let path = match name.split_once("://") {
         Some((_, rest)) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
@@ -346,13 +355,31 @@ fn group(method: &str, name: &str) -> Option<String> {
     };
     let name = match path.starts_with(['/', '?']) {
         true => match path.split(['?', '#']).next() {
-            None | Some("") => "/",
-            Some(path) => path,
+            None | Some("") => "/".to_owned(),
+            Some(path) => path.to_owned(),
         },
-        false => path,
+        false => without_queries(path),
     };
     let name = format!("{method} {name}").trim().to_owned();
     (!name.is_empty()).then_some(name)
+}
+
+/// Returns a text in which URLs and paths end before their queries. A URL that was refused may have spaces in its query, so
+/// later words with `=` or `&` are left out, too.
+fn without_queries(text: &str) -> String {
+    let mut kept = Vec::new();
+    let mut was_cut = false;
+    for word in text.split(' ') {
+        match word.find(['?', '#']) {
+            Some(at) if word.contains('/') => {
+                was_cut = true;
+                kept.push(&word[..at]);
+            }
+            _ if was_cut && word.contains(['=', '&']) => {}
+            _ => kept.push(word),
+        }
+    }
+    kept.join(" ")
 }
 
 /// Reads a time, or says what it is instead.

@@ -1,6 +1,9 @@
+mod jmeter;
+
 use proptest::prelude::*;
 
 use super::*;
+use crate::import::{ImportOptions, import};
 
 const MS: u64 = 1_000_000;
 
@@ -63,10 +66,10 @@ fn k6_writes_points() {
                 (
                     "GET /refused",
                     0,
-                    Some(false),
+                    Some(true),
                     "other: dial: connection refused"
                 ),
-                ("GET /slow", 60_000_002_000, Some(false), "timed_out"),
+                ("GET /slow", 60_000_002_000, None, "timed_out"),
             ],
             "{name}"
         );
@@ -168,6 +171,33 @@ fn oha_writes_seconds() {
 }
 
 #[test]
+fn arms_carry_what_their_files_leave_open() {
+    let files = [
+        include_str!("fixtures/oha.csv"),
+        include_str!("fixtures/jmeter.csv"),
+    ];
+    let rows = files.map(|text| {
+        let format = Format::of(text).unwrap();
+        format.read(text, &labels(Some("h1"))).unwrap().0
+    });
+    let rows: Vec<(usize, ImportedCall)> = rows.concat();
+    let options = ImportOptions {
+        study: "load".to_owned(),
+        question: "?".to_owned(),
+        baseline: None,
+    };
+    let (run, _) = import(&rows, &options).unwrap();
+    let caveat = run.arms[0].caveat.as_deref().unwrap_or_default();
+    for part in [
+        "measured elsewhere",
+        "; oha's CSV has no row for a request without a response",
+        "; JMeter's times are whole ms",
+    ] {
+        assert_eq!(caveat.matches(part).count(), 1, "{part}: {caveat}");
+    }
+}
+
+#[test]
 fn h2load_writes_microseconds() {
     let (calls, _) = read(
         "h2load's log",
@@ -204,103 +234,6 @@ fn fortio_writes_seconds() {
     let redirect = include_str!("fixtures/fortio.json").replace("503", "302");
     let (calls, _) = read("fortio's access log", &redirect, Some("h1"));
     assert_eq!(calls[2].error.as_deref(), Some("status: 302"));
-}
-
-#[test]
-fn jmeter_writes_milliseconds() {
-    let refused = "other: org.apache.http.conn.HttpHostConnectException: Connect to 127.0.0.1:9 [/127.0.0.1] failed: \
-                   Connection refused";
-    let csv = include_str!("fixtures/jmeter.csv");
-    for separator in [",", "\t"] {
-        let text = match separator {
-            "," => csv.to_owned(),
-            _ => csv
-                .replace("transaction : 2, number", "transaction : 2; number")
-                .replace(',', separator),
-        };
-        let (calls, left_out) = read("JMeter's CSV", &text, Some("h1"));
-        assert_eq!(
-            said(&calls),
-            [
-                ("orders", 157 * MS, Some(true), "ok"),
-                ("missing", 18 * MS, Some(false), "status: 404"),
-                ("refused", MS, Some(true), refused),
-                ("slow", 303 * MS, Some(false), "timed_out"),
-                ("orders", 20 * MS, Some(true), "ok"),
-            ]
-        );
-        assert_eq!((calls[0].first_byte_ns, left_out), (Some(138 * MS), 1));
-    }
-    let xml = include_str!("fixtures/jmeter.xml");
-    let (calls, left_out) = read("JMeter's XML", xml, Some("h1"));
-    assert_eq!(
-        said(&calls),
-        [
-            ("orders", 59 * MS, Some(true), "ok"),
-            ("missing", 81 * MS, Some(false), "status: 404"),
-            ("refused", MS, Some(true), refused),
-            ("slow", 302 * MS, Some(false), "timed_out"),
-        ]
-    );
-    assert_eq!(left_out, 1);
-}
-
-#[test]
-fn jmeter_nests_what_a_sample_contains() {
-    let xml = "<?xml version=\"1.0\"?>\n<testResults>\n<!-- <httpSample t=\"1\"> -->\n\
-        <httpSample t='90' ct='5' s='true' lb='a &lt;b&gt; &#38; &#x63;&amp;d' rc='200'>\n\
-        <httpSample t='30' s='true' rc='302'/>\n<responseData>1 &lt; 2 > 0</responseData>\n</httpSample>\n\
-        <httpSample t='80' s='true' rc='200'/>\n</testResults>\n";
-    let (calls, _) = read("JMeter's XML", xml, Some("h1"));
-    assert_eq!(
-        said(&calls),
-        [
-            ("a <b> & c&d", 90 * MS, Some(true), "ok"),
-            ("", 80 * MS, None, "ok")
-        ]
-    );
-    let format = Format::of(xml).unwrap();
-    let cut = xml.find("t='80'").unwrap();
-    let broken = format.read(&xml[..cut], &labels(Some("h1"))).unwrap_err();
-    assert_eq!(broken, (8, "the file breaks off within a tag".to_owned()));
-}
-
-#[test]
-fn jmeter_fails_where_it_says_so() {
-    let head = "elapsed,label,responseCode,success\n";
-    for (row, how) in [
-        ("9,a,200,false", "other: JMeter says success=false"),
-        ("9,a,404,true", "ok"),
-        (
-            "9,a,Non HTTP response code: java.net.UnknownHostException,true",
-            "other: java.net.UnknownHostException: ",
-        ),
-    ] {
-        let (calls, _) = read("JMeter's CSV", &format!("{head}{row}\n"), Some("h1"));
-        assert_eq!(said(&calls), [("a", 9 * MS, None, how)], "{row}");
-    }
-    for (text, error) in [
-        (format!("{head}0,a,200,true\n"), "`elapsed` is 0 ms"),
-        (
-            format!("{head}9,a,200,yes\n"),
-            "`success` is \"yes\", expected true or false",
-        ),
-        (
-            format!("{head}soon,a,200,true\n"),
-            "`elapsed` is \"soon\", expected a number",
-        ),
-        (
-            "elapsed,label\n9,a\n".to_owned(),
-            "neither `success` nor `responseCode`",
-        ),
-    ] {
-        let (line, message) = Format::of(&text)
-            .unwrap()
-            .read(&text, &labels(Some("h1")))
-            .unwrap_err();
-        assert_eq!(line, 2);
-        assert!(message.contains(error), "{message}");
-    }
 }
 
 #[test]
@@ -373,6 +306,7 @@ fn groups_have_no_server_and_no_query() {
         ("https://a.example", "GET /"),
         ("/orders?page=1", "GET /orders"),
         ("Step #3: why?", "GET Step #3: why?"),
+        ("Pay at /pay?token=1 twice", "GET Pay at /pay twice"),
     ] {
         assert_eq!(group("GET", name).as_deref(), Some(expected));
     }

@@ -20,6 +20,9 @@ const SKIPPED: [(&str, &str); 4] = [
     ("<!", ">"),
 ];
 
+/// The longest entity is a number, e.g. `&#x10FFFF;`.
+const MAX_ENTITY_BYTES: usize = 12;
+
 /// Calls `take` for each tag with its line. Fails where a tag breaks off.
 pub(super) fn each_tag<'a>(
     text: &'a str,
@@ -97,7 +100,8 @@ fn unescaped(value: &str) -> String {
     while let Some(at) = rest.find('&') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let end = rest.find(';').unwrap_or(0);
+        let mut near = rest.bytes().take(MAX_ENTITY_BYTES);
+        let end = near.position(|b| b == b';').unwrap_or(0);
         match character(rest.get(1..end).unwrap_or_default()) {
             Some(c) => {
                 out.push(c);
