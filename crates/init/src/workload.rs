@@ -6,7 +6,7 @@ use crate::seen::Seen;
 /// A shorter pause is a program's, not a user's.
 const LEAST_PAUSE_NS: u64 = 100_000_000;
 /// Pauses take their time in every cell, of which a study has about a hundred. All together may take so long.
-const PAUSES_NS: u64 = 10_000_000_000;
+const PAUSES_NS: u64 = 5_000_000_000;
 
 /// Requests of a group, by its index, and how many.
 pub(crate) type Times = (usize, u32);
@@ -169,15 +169,15 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_pauses_are_cut_so_that_all_take_ten_seconds() {
-        let starts_ms = [0, 2000, 62_000, 1_062_000];
+    fn the_longest_pauses_are_cut_so_that_all_take_five_seconds() {
+        let starts_ms = [0, 1000, 61_000, 1_061_000];
         let requests: Vec<(u64, u64, usize)> = starts_ms.iter().map(|ms| (*ms, *ms, 0)).collect();
         let pauses = steps_of(&requests)
             .into_iter()
             .filter(|step| !matches!(step, Step::Calls(_)));
         assert_eq!(
             pauses.collect::<Vec<_>>(),
-            [2000, 4000, 4000].map(Step::PauseMs)
+            [1000, 2000, 2000].map(Step::PauseMs)
         );
     }
 
