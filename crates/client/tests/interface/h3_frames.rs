@@ -344,9 +344,10 @@ async fn a_peer_that_breaks_the_protocol_is_told_from_one_that_is_gone() {
     });
     let engine = engine.policy(Policy::H3).build().unwrap();
     let error = engine.get(&url).send().await.unwrap_err();
-    let fault = Fault::Protocol;
+    // Which of them depends on whether the request or the connection learns of it first.
+    let (protocol, malformed) = (Fault::Protocol, Fault::Malformed);
     assert!(
-        matches!(error, Error::Failed { fault: of, .. } if of == fault),
+        matches!(error, Error::Failed { fault, .. } if fault == protocol || fault == malformed),
         "{error:?}"
     );
 }
