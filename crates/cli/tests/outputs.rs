@@ -41,7 +41,9 @@ fn sandbox() -> Sandbox {
 fn only_a_verbose_report_has_every_figure() {
     let sandbox = sandbox();
     let brief = sandbox.run(&["report", "old"]).exits_with(0);
-    let brief = brief.stdout_contains("  field   use h2: faster in 2 of 2, ").stdout;
+    let brief = brief
+        .stdout_contains("  field   use h2: faster in 2 of 2, ")
+        .stdout;
     let full = sandbox.run(&["report", "old", "--verbose"]).exits_with(0);
     let full = full.stdout_contains("Use h2 on field.").stdout;
     for figure in ["209 ms [203, 215]", "protocol reported by the client only"] {

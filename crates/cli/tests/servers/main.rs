@@ -129,7 +129,14 @@ fn every_protocol_is_proven_with_both_servers() {
     let study = format!("{STUDY}{}{}{STEPS}", arms(""), arms("server = \"go\""));
     sandbox.write("servers.toml", &study);
     let output = sandbox
-        .run(&["-v", "run", "servers.toml", "--out", "run", "--no-self-test"])
+        .run(&[
+            "-v",
+            "run",
+            "servers.toml",
+            "--out",
+            "run",
+            "--no-self-test",
+        ])
         .exits_with(0)
         .stdout_contains("quic-go 0.")
         .stdout_contains("quinn-proto 0.");
