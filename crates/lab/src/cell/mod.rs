@@ -232,11 +232,16 @@ impl CellRun<'_> {
     ) -> Result<(Hello, Setup), CellError> {
         let deadline = driver.spawned + STARTUP_LIMIT;
         let hello = driver.host.hello(deadline)?;
-        let missing = missing_capabilities(&hello, self.arm, self.workload);
+        let setup = self.setup(&hello, servers, warmup_server.as_ref(), scratch)?;
+        let mut arm = self.arm.clone();
+        if arm.security == Security::Mtls && setup.client_cert_file.is_none() {
+            // A case takes the certificate away; any driver must fail without one.
+            arm.security = Security::Tls;
+        }
+        let missing = missing_capabilities(&hello, &arm, self.workload);
         if !missing.is_empty() {
             return Err(CellError::Unsupported(missing.join("; ")));
         }
-        let setup = self.setup(&hello, servers, warmup_server.as_ref(), scratch)?;
         let answer = driver.host.setup(&setup, deadline + WARMUP_LIMIT);
         if let Some(server) = warmup_server {
             server.stop()?;
