@@ -2,7 +2,7 @@
 //! more streams, that its settings may have changed, that trailers had pseudo-fields, which h2 drops, or were too long,
 //! which it cuts. DATA frames of length 0 are kept from it: they are legal, and it ends a connection after a hundred.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,7 @@ const FRAME_HEADER_BYTES: usize = 9;
 /// Frame types (RFC 9113 section 6).
 const DATA: u8 = 0x0;
 const HEADERS: u8 = 0x1;
+const RST_STREAM: u8 = 0x3;
 const SETTINGS: u8 = 0x4;
 const PUSH_PROMISE: u8 = 0x5;
 const GOAWAY: u8 = 0x7;
@@ -31,7 +32,7 @@ const PRIORITY: u8 = 0x20;
 const MAX_PREFIX_BYTES: usize = 1 + 5;
 /// Bytes of a field block that say what its first field is: a change of the table's size, and the field's name.
 const MAX_FIELD_BYTES: usize = 6 + 3;
-/// Streams whose last block is remembered, the newest ones.
+/// Streams of which anything is remembered, the newest ones.
 const MAX_STREAMS: usize = 1_024;
 /// More empty DATA frames in a row are passed on to h2, which ends the connection (RFC 9113 section 10.5).
 const MAX_EMPTY: u32 = 10_000;
@@ -85,8 +86,8 @@ struct Frames {
     in_block: bool,
     /// Empty DATA frames in a row.
     empty: u32,
-    /// The stream of the last DATA frame that was passed on.
-    data_on: u32,
+    /// Streams whose head has come and whose end has not, the newest ones.
+    open: BTreeSet<u32>,
     last_blocks: LastBlocks,
 }
 
@@ -145,15 +146,13 @@ impl Frames {
         };
         self.missing_bytes = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
         let stream = stream.iter().fold(0, |id, byte| id << 8 | u32::from(*byte)) & 0x7fff_ffff;
-        // The first one of a stream shows h2 where it is out of place.
+        // One that is out of place h2 must see.
         let is_empty = kind == DATA
             && self.missing_bytes == 0
             && flags & (END_STREAM | PADDED) == 0
-            && stream == self.data_on
+            && self.open.contains(&stream)
             && !self.in_block;
-        if kind == DATA {
-            self.data_on = stream;
-        }
+        self.follow(kind, flags, stream);
         self.empty = if is_empty {
             self.empty.saturating_add(1)
         } else {
@@ -180,6 +179,20 @@ impl Frames {
         }
         if self.missing_bytes == 0 {
             self.end_frame(tell);
+        }
+    }
+
+    /// Keeps account of which streams are open.
+    fn follow(&mut self, kind: u8, flags: u8, stream: u32) {
+        match kind {
+            DATA | HEADERS if flags & END_STREAM != 0 => self.open.remove(&stream),
+            HEADERS => self.open.insert(stream),
+            RST_STREAM => self.open.remove(&stream),
+            _ => false,
+        };
+        // Those that this side has reset stay.
+        if self.open.len() > MAX_STREAMS {
+            self.open.pop_first();
         }
     }
 
@@ -420,59 +433,62 @@ mod tests {
         (told, streams)
     }
 
+    fn head(stream: u8) -> Vec<u8> {
+        frame(HEADERS, END_HEADERS, stream, &[0x88])
+    }
+
     #[test]
     fn empty_data_is_kept_from_h2() {
-        let empty = frame(DATA, 0, 1, &[]);
         let kept = [
-            frame(DATA, 0, 1, b""),
             frame(DATA, 0, 1, b"hello"),
             frame(DATA, PADDED, 1, &[1, 0]),
-            frame(DATA, END_STREAM, 1, &[]),
-            frame(HEADERS, END_HEADERS, 3, &[]),
+            head(3),
             frame(SETTINGS, 0, 0, &[]),
-            vec![0, 0, 0, DATA],
+            frame(DATA, 0, 3, b"hello"),
         ];
-        let mut bytes = Vec::new();
-        for frame in &kept {
-            bytes.extend_from_slice(frame);
-            if frame.len() >= FRAME_HEADER_BYTES {
-                bytes.extend_from_slice(&empty);
-            }
+        let (mut bytes, mut expected) = (head(1), head(1));
+        for (frame_of, stream) in kept.iter().zip([1, 1, 3, 1, 3]) {
+            bytes.extend([frame_of.clone(), frame(DATA, 0, stream, &[])].concat());
+            expected.extend_from_slice(frame_of);
         }
+        let end = [frame(DATA, END_STREAM, 1, &[]), vec![0, 0, 0, DATA]].concat();
+        bytes.extend_from_slice(&end);
+        expected.extend_from_slice(&end);
         let (told, streams, passed) = read_all(&bytes);
         assert_eq!((told, streams), (vec![Notice::Settings], vec![]));
-        assert_eq!(passed, kept.concat());
+        assert_eq!(passed, expected);
     }
 
     #[test]
     fn empty_data_that_is_out_of_place_is_passed_on() {
-        let hello = frame(DATA, 0, 1, b"hello");
-        for (before, wrong) in [
-            (hello.clone(), frame(DATA, 0, 0, &[])),
-            (hello.clone(), frame(DATA, 0, 3, &[])),
-            (hello.clone(), frame(DATA, PADDED, 1, &[])),
-            (
-                [hello.clone(), frame(HEADERS, 0, 1, &[0x88])].concat(),
-                frame(DATA, 0, 1, &[]),
-            ),
-            (
-                [hello, frame(PUSH_PROMISE, 0, 1, &[0; 5])].concat(),
-                frame(DATA, 0, 1, &[]),
-            ),
+        let (empty, ends) = (frame(DATA, 0, 1, &[]), END_HEADERS | END_STREAM);
+        for before in [
+            vec![],
+            head(3),
+            frame(HEADERS, 0, 1, &[0x88]),
+            frame(HEADERS, ends, 1, &[0x88]),
+            [head(1), frame(DATA, END_STREAM, 1, b"hello")].concat(),
+            [head(1), frame(RST_STREAM, 0, 1, &[0; 4])].concat(),
+            [head(1), frame(PUSH_PROMISE, 0, 1, &[0; 5])].concat(),
         ] {
-            read(&[before, wrong].concat());
+            let (_, _, passed) = read_all(&[before.clone(), empty.clone()].concat());
+            assert_eq!(passed, [before, empty.clone()].concat());
+        }
+        for wrong in [frame(DATA, 0, 0, &[]), frame(DATA, PADDED, 1, &[])] {
+            let (_, _, passed) = read_all(&[head(1), wrong.clone()].concat());
+            assert_eq!(passed, [head(1), wrong].concat());
         }
     }
 
     #[test]
     fn endless_empty_data_is_passed_on() {
         let (mut frames, mut passed) = (Frames::default(), Vec::new());
+        frames.read(&head(1), &mut Vec::new(), |_| {});
         let empty = frame(DATA, 0, 1, &[]);
-        for _ in 0..=MAX_EMPTY {
+        for _ in 0..MAX_EMPTY {
             frames.read(&empty, &mut passed, |_| {});
         }
-        assert_eq!(passed, empty, "the first one");
-        passed.clear();
+        assert!(passed.is_empty());
         frames.read(&empty, &mut passed, |_| {});
         assert_eq!(passed, empty);
         frames.read(&frame(SETTINGS, 0, 0, &[]), &mut passed, |_| {});
@@ -481,12 +497,32 @@ mod tests {
         assert_eq!(passed.len(), before);
     }
 
+    #[test]
+    fn streams_that_are_open_are_remembered_in_bounds() {
+        let mut frames = Frames::default();
+        for stream in 0..2 * MAX_STREAMS as u32 {
+            frames.follow(HEADERS, END_HEADERS, stream);
+        }
+        assert_eq!(frames.open.len(), MAX_STREAMS);
+        assert!(frames.open.contains(&(2 * MAX_STREAMS as u32 - 1)));
+    }
+
     #[tokio::test]
     async fn whoever_reads_gets_everything_in_whatever_pieces() {
         let (mut peer, io) = tokio::io::duplex(7);
         let (mut watched, _) = Watched::new(io, |_| {});
         let (data, empty) = (frame(DATA, 0, 1, b"hello"), frame(DATA, 0, 1, &[]));
-        let sent = [&data[..], &empty, &data, &empty, &empty, &data, &data[..5]].concat();
+        let sent = [
+            &head(1)[..],
+            &data,
+            &empty,
+            &data,
+            &empty,
+            &empty,
+            &data,
+            &data[..5],
+        ];
+        let sent = sent.concat();
         tokio::spawn(async move { peer.write_all(&sent).await });
         let (mut read, mut piece) = (Vec::new(), [0; 3]);
         loop {
@@ -495,7 +531,10 @@ mod tests {
                 bytes => read.extend_from_slice(&piece[..bytes]),
             }
         }
-        assert_eq!(read, [&data[..], &data, &data, &data[..5]].concat());
+        assert_eq!(
+            read,
+            [&head(1)[..], &data, &data, &data, &data[..5]].concat()
+        );
     }
 
     #[test]

@@ -206,3 +206,24 @@ const KNOWN: &[(Protocol, &str)] = &[
     // h2 expects a body unless the head has END_STREAM.
     (Protocol::H2, "304 with a length"),
 ];
+
+/// h2 counts empty DATA frames over the life of a connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_data_frame_in_every_response_ends_no_connection() {
+    for protocol in FRAMED {
+        let steps = vec![
+            Step::head(200, &[("content-length", "5")]),
+            Step::data([]),
+            Step::data(*b"hello"),
+            Step::End,
+        ];
+        let (server, engine) = answering(*protocol, Script::new(steps)).await;
+        let mut connections = std::collections::BTreeSet::new();
+        for _ in 0..300 {
+            let (response, body) = whole(&engine, Method::GET, &server.url("/")).await.unwrap();
+            assert_eq!(body, b"hello", "{protocol:?}");
+            connections.insert(response.report().connection);
+        }
+        assert_eq!(connections.len(), 1, "{protocol:?}");
+    }
+}
