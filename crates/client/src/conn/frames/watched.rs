@@ -1,0 +1,118 @@
+//! A connection on which frames are followed before h2 gets them.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::{Frames, LastBlocks, Notice};
+
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 16 << 10;
+
+/// A connection whose incoming frames are followed.
+pub(in crate::conn) struct Watched<T, F> {
+    io: T,
+    frames: Frames,
+    read: Box<[u8]>,
+    /// What h2 gets next, from `given` on.
+    passed: Vec<u8>,
+    given: usize,
+    /// Whether settings have come of which nothing is told yet.
+    settings: bool,
+    tell: F,
+}
+
+impl<T, F: FnMut(Notice)> Watched<T, F> {
+    /// Tells of a GOAWAY as its header comes, and of settings once whoever reads has acted on them, which is when it
+    /// reads on.
+    pub(in crate::conn) fn new(io: T, tell: F) -> (Self, LastBlocks) {
+        let frames = Frames::default();
+        let last_blocks = frames.last_blocks.clone();
+        let watched = Self {
+            io,
+            frames,
+            read: vec![0; READ_BYTES].into(),
+            passed: Vec::with_capacity(READ_BYTES),
+            given: 0,
+            settings: false,
+            tell,
+        };
+        (watched, last_blocks)
+    }
+}
+
+impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for Watched<T, F> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self {
+            io,
+            frames,
+            read,
+            passed,
+            given,
+            settings,
+            tell,
+        } = &mut *self;
+        loop {
+            let rest = &passed[*given..];
+            if !rest.is_empty() {
+                let give = rest.len().min(buffer.remaining());
+                buffer.put_slice(&rest[..give]);
+                *given += give;
+                return Poll::Ready(Ok(()));
+            }
+            if std::mem::take(settings) {
+                tell(Notice::Settings);
+            }
+            let mut came = ReadBuf::new(read);
+            ready!(Pin::new(&mut *io).poll_read(context, &mut came))?;
+            *given = 0;
+            passed.clear();
+            if came.filled().is_empty() {
+                *passed = frames.end();
+                if passed.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            frames.read(came.filled(), passed, |notice| match notice {
+                Notice::Settings => *settings = true,
+                Notice::GoAway => tell(Notice::GoAway),
+            });
+        }
+    }
+}
+
+impl<T: AsyncWrite + Unpin, F: Unpin> AsyncWrite for Watched<T, F> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+}
