@@ -8,7 +8,7 @@ use common::Sandbox;
 use common::study::{BASIC_NETWORK, SMALL_STUDY, assert_complete, counted_cells};
 use record::{CallResult, Cell, Outcome, Store};
 
-/// Writes `other.toml`: [`SMALL_STUDY`] with two more arms, of which the one called `other` is for the caller to choose.
+/// Writes `other.toml`: [`SMALL_STUDY`] with two more arms; the caller chooses the one called `other`.
 fn add_arm(sandbox: &Sandbox, stack: &str, protocol: &str) {
     let arm =
         format!("[[arm]]\nname = \"other\"\nstack = \"{stack}\"\nprotocol = \"{protocol}\"\n");

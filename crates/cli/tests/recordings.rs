@@ -20,7 +20,7 @@ use testing::{Recorder, record_in_firefox, skip};
 
 const HOST: &str = "app.example";
 
-/// The requests of the session, of which each has a path of its own but the last.
+/// The requests of the session. Each but the last has a path of its own.
 const SESSION: &str = r#"(async () => {
     const ask = async (path, options) => (await fetch(path, options)).arrayBuffer();
     const post = (path, type, body) => ask(path, {method: "POST", headers: {"content-type": type}, body});

@@ -115,7 +115,7 @@ impl Response {
         Ok(all.freeze())
     }
 
-    /// What tells whether another answer is of the same body, if the rest can be asked for later.
+    /// Returns what identifies the body, if its rest can be asked for later.
     pub(crate) fn resumable(&self) -> Option<&Rest> {
         self.resuming.as_ref().map(|resuming| resuming.of_what())
     }

@@ -40,7 +40,7 @@ const CONNECTION_FIELDS: [&str; 5] = [
     "upgrade",
 ];
 
-/// What a field counts for beside its name and value (RFC 9113 section 6.5.2, RFC 9114 section 4.2.2).
+/// Bytes that a field counts for beside its name and value (RFC 9113 section 6.5.2, RFC 9114 section 4.2.2).
 const FIELD_BYTES: usize = 32;
 
 /// Returns the length of fields as HTTP/2 and HTTP/3 count it: names and values, and 32 bytes for each field.

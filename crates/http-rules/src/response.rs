@@ -71,7 +71,7 @@ pub fn check_interim(version: Version, fields: &HeaderMap) -> Result<(), Violati
     check_fields(version, fields)
 }
 
-/// What holds for the fields of heads and trailers alike.
+/// Checks the fields of a head or of trailers.
 fn check_fields(version: Version, fields: &HeaderMap) -> Result<(), Violation> {
     if version == Version::H1 {
         return Ok(());

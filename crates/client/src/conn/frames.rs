@@ -29,7 +29,7 @@ const END_STREAM: u8 = 0x1;
 const END_HEADERS: u8 = 0x4;
 const PADDED: u8 = 0x8;
 const PRIORITY: u8 = 0x20;
-/// Streams of which anything is remembered, the newest ones.
+/// So many streams are remembered, the newest ones.
 const MAX_STREAMS: usize = 1_024;
 /// More empty DATA frames in a row are passed on to h2, which ends the connection (RFC 9113 section 10.5).
 const MAX_EMPTY: u32 = 10_000;
