@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,8 +24,14 @@ pub struct CommandOutput {
 /// A running command, whose output threads read. Killed when dropped.
 pub struct Running {
     pub child: Child,
-    stdout: Option<JoinHandle<String>>,
-    stderr: Option<JoinHandle<String>>,
+    stdout: Stream,
+    stderr: Stream,
+}
+
+/// What a command writes, which a thread reads.
+struct Stream {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl CommandOutput {
@@ -79,8 +86,8 @@ impl Running {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|e| panic!("{command:?}: {e}"));
-        let stdout = child.stdout.take().map(read);
-        let stderr = child.stderr.take().map(read);
+        let stdout = Stream::read(child.stdout.take().unwrap());
+        let stderr = Stream::read(child.stderr.take().unwrap());
         Running {
             child,
             stdout,
@@ -94,6 +101,12 @@ impl Running {
 
     pub fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Waits until the command has written `text` on standard error.
+    #[track_caller]
+    pub fn wait_for_stderr(&self, text: &str) {
+        wait_until(text, || self.stderr.text().contains(text));
     }
 
     /// Waits until the command exits. Fails the test if it times out, aborts, or writes escape
@@ -114,8 +127,8 @@ impl Running {
         };
         let output = CommandOutput {
             status,
-            stdout: self.stdout.take().unwrap().join().unwrap(),
-            stderr: self.stderr.take().unwrap().join().unwrap(),
+            stdout: self.stdout.finish(),
+            stderr: self.stderr.finish(),
         };
         assert!(!timed_out, "timed out after {COMMAND_TIMEOUT:?}: {output}");
         assert_ne!(status.signal(), Some(libc::SIGABRT), "aborted: {output}");
@@ -133,12 +146,36 @@ impl Drop for Running {
     }
 }
 
-fn read(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        from.read_to_end(&mut bytes).unwrap();
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+impl Stream {
+    fn read(mut from: impl Read + Send + 'static) -> Stream {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let all = Arc::clone(&bytes);
+        let reader = std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            loop {
+                let length = from.read(&mut part).unwrap();
+                if length == 0 {
+                    break;
+                }
+                all.lock().unwrap().extend(&part[..length]);
+            }
+        });
+        Stream {
+            bytes,
+            reader: Some(reader),
+        }
+    }
+
+    /// Returns what has been written so far.
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+
+    /// Waits for the end, and returns all that was written.
+    fn finish(&mut self) -> String {
+        self.reader.take().unwrap().join().unwrap();
+        self.text()
+    }
 }
 
 /// Waits until a condition is true.

@@ -161,15 +161,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         true => "stopping after the self-test; press Ctrl-C again to stop at once",
         false => "finishing the current cell; press Ctrl-C again to abort it",
     })?;
-    let self_test = match is_testing.load(Ordering::Relaxed) {
-        true => self_test(&lab, &job.plan)?,
-        false => Vec::new(),
+    let tested = match is_testing.load(Ordering::Relaxed) {
+        true => self_test(&lab, &job.plan),
+        false => Ok(Vec::new()),
     };
     is_testing.store(false, Ordering::Relaxed);
+    // Whoever stops the run does not need a self-test that could be made.
     if stop.load(Ordering::Relaxed) && !job.resume {
         return Ok(stopped_before_the_first_cell(&job.out));
     }
-    let mut options = job.options(self_test);
+    let mut options = job.options(tested?);
     let until_decided = job.until_decided.then(|| UntilDecided::new(args.budget));
     let measured = measure(&lab, job.plan, &mut options, until_decided.as_ref(), &stop)?;
     finish(args, &job.out, measured)
