@@ -22,11 +22,14 @@ const MAX_BYTES: u64 = 30 << 20;
 
 const MAX_NAME_CHARS: usize = 40;
 
-/// A note names a group whose responses differ by this factor, if one of them is as long as this.
+/// Responses of one template that differ by this factor are groups of their own, if one of them is as long as this.
 const WIDE_RATIO: u64 = 10;
 const WIDE_BYTES: u64 = 10_000;
+/// What a mobile link carries in a round trip, about: a request takes at least as long as so many bytes.
+const BYTES_PER_RTT: u64 = 50_000;
 
-/// Requests with the same method, origin, template of a path and, in GraphQL, operation.
+/// Requests with the same method, origin, template of a path and, in GraphQL, operation, and responses of about one
+/// length.
 pub(crate) struct Group<'a> {
     /// Unique among the groups.
     pub(crate) name: String,
@@ -38,12 +41,13 @@ pub(crate) struct Group<'a> {
     pub(crate) response_bytes: u64,
     /// Whether all responses are as long.
     pub(crate) alike: bool,
-    /// The request whose response is nearest to the mean or, if they differ widely, the median.
+    /// The request whose response is nearest to the mean.
     pub(crate) typical: &'a Seen,
 }
 
-/// What the requests of a group have in common: the number of their origin, and what they ask for.
-type Template = (usize, String);
+/// What the requests of a group have in common: the number of their origin, what they ask for, and how many classes of
+/// longer responses it has.
+type Kind = (usize, String, usize);
 
 /// Where requests go besides the first origin, by name.
 pub(crate) struct Origin {
@@ -75,8 +79,7 @@ pub(crate) fn group<'a>(
         ));
     }
     let place = |origin: &str| names.iter().position(|name| *name == origin);
-    let mut by_template: BTreeMap<Template, Vec<usize>> = BTreeMap::new();
-    let mut order: Vec<Template> = Vec::new();
+    let mut by_template: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
     for (index, request) in seen.iter().enumerate() {
         let Some(place) = place(&request.origin).filter(|place| *place < MAX_ORIGINS) else {
             notes.left_out(format!(
@@ -96,13 +99,10 @@ pub(crate) fn group<'a>(
             request.method,
             template(request)
         );
-        let key = (place, kind);
-        if !by_template.contains_key(&key) {
-            order.push(key.clone());
-        }
-        by_template.entry(key).or_default().push(index);
+        by_template.entry((place, kind)).or_default().push(index);
     }
-    let order = most_frequent(order, &by_template, notes);
+    let by_kind = by_length(by_template, seen);
+    let order = longest_lasting(&by_kind, seen, notes);
     let mut grouped = Grouped {
         groups: Vec::new(),
         origins: Vec::new(),
@@ -110,21 +110,17 @@ pub(crate) fn group<'a>(
     };
     let mut left_bytes = MAX_BYTES;
     let mut names_of_groups = BTreeMap::new();
+    let mut name_of_template: BTreeMap<(usize, &String), String> = BTreeMap::new();
     let mut paths = BTreeSet::new();
     let mut origin_names: BTreeMap<usize, String> = BTreeMap::new();
     for key in &order {
-        let indices = &by_template[key];
+        let indices = &by_kind[key];
         let requests: Vec<&Seen> = indices.iter().map(|index| &seen[*index]).collect();
         let sizes = || requests.iter().map(|request| request.response.bytes);
         let mean = sizes().sum::<u64>() / requests.len() as u64;
         let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-        let is_wide = most >= WIDE_BYTES && most / WIDE_RATIO >= least;
-        let typical = match is_wide {
-            true => median(&requests),
-            false => (requests.iter().copied())
-                .min_by_key(|request| request.response.bytes.abs_diff(mean)),
-        };
-        let Some(typical) = typical else {
+        let nearest = |request: &&Seen| request.response.bytes.abs_diff(mean);
+        let Some(typical) = requests.iter().copied().min_by_key(nearest) else {
             continue;
         };
         let response_bytes = match (&typical.response.json, typical.response.is_json()) {
@@ -158,14 +154,18 @@ pub(crate) fn group<'a>(
         for index in indices {
             grouped.group_of[*index] = Some(grouped.groups.len());
         }
-        let name = name_of(typical, &names_of_groups);
+        let name = match is_split(&by_kind, key) {
+            false => name_of(typical, &names_of_groups),
+            true => {
+                let name = name_of_template
+                    .entry((key.0, &key.1))
+                    .or_insert_with(|| name_of(typical, &names_of_groups));
+                names_of_groups.insert(name.clone(), typical.method.clone());
+                let name = format!("{name}-{}", rounded(response_bytes));
+                unique(&name, |name| names_of_groups.contains_key(name))
+            }
+        };
         names_of_groups.insert(name.clone(), typical.method.clone());
-        if is_wide {
-            notes.remark(format!(
-                "the responses of {name} have {least} to {most} bytes, and the study has {response_bytes} for each: if \
-                 they are different requests, give them calls of their own"
-            ));
-        }
         grouped.groups.push(Group {
             name,
             path,
@@ -186,44 +186,82 @@ pub(crate) fn group<'a>(
     grouped
 }
 
-/// Returns the request whose response is the median by length; of two, the longer.
-fn median<'a>(requests: &[&'a Seen]) -> Option<&'a Seen> {
-    let mut sorted = requests.to_vec();
-    sorted.sort_by_key(|request| request.response.bytes);
-    sorted.get(sorted.len() / 2).copied()
+/// Splits requests of one template so that no response of a group is ten times as long as another: one length could
+/// not stand for both.
+fn by_length(
+    by_template: BTreeMap<(usize, String), Vec<usize>>,
+    seen: &[Seen],
+) -> BTreeMap<Kind, Vec<usize>> {
+    let mut by_kind: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
+    for ((place, template), indices) in by_template {
+        let bytes = |index: &usize| seen[*index].response.bytes;
+        let mut longest_first = indices.clone();
+        longest_first.sort_by_key(|index| std::cmp::Reverse(bytes(index)));
+        let (mut class, mut longest) = (0, longest_first.first().map_or(0, bytes));
+        let mut class_of = BTreeMap::new();
+        for index in &longest_first {
+            if longest >= WIDE_BYTES && longest / WIDE_RATIO >= bytes(index) {
+                (class, longest) = (class + 1, bytes(index));
+            }
+            class_of.insert(*index, class);
+        }
+        for index in indices {
+            let kind = (place, template.clone(), class_of[&index]);
+            by_kind.entry(kind).or_default().push(index);
+        }
+    }
+    by_kind
 }
 
-/// Returns the first template and those of most requests, in their order, if there are too many: the first request
-/// is what a cold start waits for.
-fn most_frequent(
-    order: Vec<Template>,
-    by_template: &BTreeMap<Template, Vec<usize>>,
+/// Returns whether the requests of a kind's template are of several kinds.
+fn is_split(by_kind: &BTreeMap<Kind, Vec<usize>>, (place, template, _): &Kind) -> bool {
+    by_kind.contains_key(&(*place, template.clone(), 1))
+}
+
+/// Returns the kinds in order of their first requests; if there are too many, that of the first request, which is what
+/// a cold start waits for, and those whose requests take longest.
+fn longest_lasting(
+    by_kind: &BTreeMap<Kind, Vec<usize>>,
+    seen: &[Seen],
     notes: &mut Notes,
-) -> Vec<Template> {
-    if order.len() <= MAX_GROUPS {
-        return order;
-    }
-    let mut by_requests: Vec<&Template> = order.iter().collect();
+) -> Vec<Kind> {
+    let mut order: Vec<&Kind> = by_kind.keys().collect();
+    order.sort_by_key(|kind| by_kind[*kind].first());
+    let Some(first) = order.first().copied() else {
+        return Vec::new();
+    };
+    let cost = |index: &usize| {
+        let request = &seen[*index];
+        let bytes = request.request.bytes.saturating_add(request.response.bytes);
+        u128::from(bytes) + u128::from(BYTES_PER_RTT)
+    };
+    let mut by_cost = order.clone();
     // Stable: of equals, the first come first.
-    by_requests.sort_by_key(|key| {
-        (
-            *key != &order[0],
-            std::cmp::Reverse(by_template[*key].len()),
-        )
+    by_cost.sort_by_key(|kind| {
+        let cost: u128 = by_kind[*kind].iter().map(cost).sum();
+        (*kind != first, std::cmp::Reverse(cost))
     });
-    let kept: BTreeSet<&Template> = by_requests.drain(..MAX_GROUPS).collect();
-    let requests: usize = by_requests.iter().map(|key| by_template[*key].len()).sum();
-    notes.left_out(format!(
-        "{requests} requests of the {} rarest of {} kinds: each kind is compared by itself, and more than \
-         {MAX_GROUPS} take too long",
-        by_requests.len(),
-        order.len()
-    ));
-    order
-        .iter()
-        .filter(|key| kept.contains(key))
-        .cloned()
-        .collect()
+    let kept: BTreeSet<&Kind> = by_cost.iter().copied().take(MAX_GROUPS).collect();
+    if let Some(others @ [_, ..]) = by_cost.get(MAX_GROUPS..) {
+        let requests: usize = others.iter().map(|kind| by_kind[*kind].len()).sum();
+        notes.left_out(format!(
+            "{requests} requests of {} of {} kinds, those that take least time: each kind is compared by itself, and \
+             more than {MAX_GROUPS} take too long",
+            others.len(),
+            order.len()
+        ));
+    }
+    let kept = order.into_iter().filter(|kind| kept.contains(kind));
+    kept.cloned().collect()
+}
+
+/// Returns a length for a name, e.g. `118kb`.
+fn rounded(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes}b"),
+        1_000..1_000_000 => format!("{}kb", bytes / 1_000),
+        _ => format!("{}mb", bytes / 1_000_000),
+    }
 }
 
 /// Returns a path that no other group with the same method has, since the lab's server knows requests by
