@@ -41,7 +41,10 @@ fn a_recording_is_written_with_its_bodies() {
         .exits_with(0)
         .stderr_contains("left out: the header field cookie (37 times)")
         .stderr_contains("to check it: commute run shop.toml --dry-run")
-        .stderr_contains("to run it: commute run shop.toml --jobs 2, about 12 min;");
+        .stderr_contains(
+            "the study measures 4g-tether and true-metro, with 10 blocks instead of 14",
+        )
+        .stderr_contains("to run it: commute run shop.toml --jobs 2, about 9 min;");
     let read = |file: &str| std::fs::read_to_string(sandbox.work().join(file)).unwrap();
     let study = read("shop.toml");
     assert!(

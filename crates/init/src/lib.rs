@@ -58,6 +58,25 @@ pub struct Options<'a> {
     pub origin: Option<&'a str>,
     /// What the study compares.
     pub arms: Arms,
+    /// How much it measures.
+    pub scope: Scope,
+}
+
+/// How much a study measures: what its time is proportional to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The names of the networks.
+    pub networks: &'static [&'static str],
+    /// How often each arm runs on each of them.
+    pub blocks: u32,
+}
+
+impl Scope {
+    /// Two networks, one with loss, and blocks enough to decide small differences.
+    pub const FULL: Scope = Scope {
+        networks: &["4g-tether", "true-metro"],
+        blocks: 14,
+    };
 }
 
 /// The client libraries of a study, all of which must be installed for it to give an answer.

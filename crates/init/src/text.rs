@@ -4,7 +4,7 @@ use crate::group::{self, Group, Grouped, Origin};
 use crate::notes::Notes;
 use crate::seen::{Body, Seen};
 use crate::workload::{self, Step, Times};
-use crate::{Arms, Options, Written};
+use crate::{Arms, Options, Scope, Written};
 
 /// Everything above the arms, but the name.
 const HEAD: &str = include_str!("head.toml");
@@ -14,7 +14,7 @@ const EXAMPLE: &str = include_str!("example.toml");
 pub(crate) fn template(name: &str, arms: Arms) -> String {
     format!(
         "{}\n{EXAMPLE}",
-        head(name, "A study is one question.", arms)
+        head(name, "A study is one question.", arms, Scope::FULL)
     )
 }
 
@@ -87,7 +87,7 @@ fn written(
         groups.len(),
         plural(groups.len() as u64)
     );
-    let mut study = head(options.name, &about, options.arms);
+    let mut study = head(options.name, &about, options.arms, options.scope);
     study += &server.map_or_else(|| origins_table(&origins), server_table);
     study += "\n# What the app does, in order. Requests that overlapped are made all at once.\n";
     let mut writer = Writer {
@@ -110,7 +110,10 @@ fn written(
 }
 
 /// Everything above the workload.
-fn head(name: &str, about: &str, arms: Arms) -> String {
+fn head(name: &str, about: &str, arms: Arms, scope: Scope) -> String {
+    let head = HEAD
+        .replace("NETWORKS", &format!("{:?}", scope.networks))
+        .replace("BLOCKS", &scope.blocks.to_string());
     let arms = match arms {
         Arms::Apps => include_str!("apps.toml"),
         Arms::BuiltIn => include_str!("built_in.toml"),
@@ -119,7 +122,7 @@ fn head(name: &str, about: &str, arms: Arms) -> String {
         "# {about}\n\
          # Every key is in docs/studies.md. `commute run FILE --dry-run` checks this file and estimates the\n\
          # time, `commute run FILE` measures.\n\
-         name = {}\n{HEAD}{arms}",
+         name = {}\n{head}{arms}",
         string(name)
     )
 }

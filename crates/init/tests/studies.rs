@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use init::{Arms, Options, Written, from_curl, from_har, template};
+use init::{Arms, Options, Scope, Written, from_curl, from_har, template};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use testing::golden;
@@ -16,6 +16,7 @@ const OPTIONS: Options<'_> = Options {
     keep_values: false,
     origin: None,
     arms: Arms::Apps,
+    scope: Scope::FULL,
 };
 
 fn file(name: &str) -> PathBuf {

@@ -7,14 +7,17 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use init::{Arms, Options, Written};
-use lab::{Lab, ServerUrl, Shard};
+use init::{Arms, Options, Scope, Written};
+use lab::{Lab, Plan, ServerUrl, Shard};
 
 use crate::verb::run::{QUICK_BLOCKS, feasibility};
 use crate::{exit, out};
 
 const NOT_INSTALLED: &str = "OkHttp and Cronet are not both installed, so the study compares commute's own Rust \
      clients; to compare those: commute stacks install jvm cronet, then this command again";
+/// Who tries commute on a recording should have an answer within ten minutes, with the time to read this command's
+/// notes.
+const MOST_NS: u64 = 9 * 60_000_000_000;
 /// The longest body that a curl command may name.
 const MAX_BODY_BYTES: u64 = 32 << 20;
 
@@ -91,25 +94,35 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let lab = crate::home::open(args.home.as_deref())?;
     let source = Source::read(args)?;
-    let write = |arms: Arms| {
+    let write = |arms: Arms, scope: Scope| {
         source.write(&Options {
             name: &name,
             folder: (!to_stdout).then_some(&name),
             keep_values: args.keep_values,
             origin: args.origin.as_deref(),
             arms,
+            scope,
         })
     };
-    let (written, note) = match are_installed(&lab, Arms::Apps) {
-        false => (write(Arms::BuiltIn)?, Some(NOT_INSTALLED.to_owned())),
+    let (arms, note) = match are_installed(&lab, Arms::Apps) {
+        false => (Arms::BuiltIn, Some(NOT_INSTALLED.to_owned())),
         true => {
-            let apps = write(Arms::Apps)?;
-            match unmeasurable(&lab, &args.out, &apps)? {
-                None => (apps, None),
-                Some(reason) => (write(Arms::BuiltIn)?, Some(left_out(&reason))),
+            let apps = planned(&lab, &args.out, &write(Arms::Apps, Scope::FULL)?)?;
+            match feasibility(&lab, &apps).reasons() {
+                None => (Arms::Apps, None),
+                Some(reason) => (Arms::BuiltIn, Some(left_out(&reason))),
             }
         }
     };
+    let time_ns = |scope| {
+        let plan = planned(&lab, &args.out, &write(arms, scope)?)?;
+        Ok(plan.estimate_ns(Shard { index: 1, of: 1 }, 2))
+    };
+    let scope = match source {
+        Source::Template => Scope::FULL,
+        Source::Har { .. } | Source::Curl { .. } => affordable(time_ns)?,
+    };
+    let written = write(arms, scope)?;
     if to_stdout {
         out::print(&written.study)?;
     } else {
@@ -126,10 +139,45 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Some(note) = note {
         out::note!("note: {note}");
     }
+    if scope != Scope::FULL {
+        out::note!("note: {}", reduced(scope));
+    }
     if !to_stdout {
-        tell_time(&lab, &args.out)?;
+        tell_time(&lab, &args.out, scope)?;
     }
     Ok(exit::PASS)
+}
+
+/// Returns the largest scope whose time is at most `MOST_NS`, given how long each takes: fewer blocks rather than one
+/// network less, and the smallest there is if even that takes longer.
+fn affordable(time_ns: impl Fn(Scope) -> anyhow::Result<u64>) -> anyhow::Result<Scope> {
+    let full = Scope::FULL;
+    let mut scope = full;
+    for networks in (1..=full.networks.len()).rev() {
+        for blocks in (QUICK_BLOCKS..=full.blocks).rev() {
+            scope = Scope {
+                networks: &full.networks[..networks],
+                blocks,
+            };
+            if time_ns(scope)? <= MOST_NS {
+                return Ok(scope);
+            }
+        }
+    }
+    Ok(scope)
+}
+
+fn reduced(scope: Scope) -> String {
+    let full = Scope::FULL;
+    let blocks = match scope.blocks == full.blocks {
+        true => String::new(),
+        false => format!(", with {} blocks instead of {}", scope.blocks, full.blocks),
+    };
+    format!(
+        "to give an answer in about ten minutes, the study measures {}{blocks}: `networks` and `blocks` in the file \
+         are yours to change, and more blocks decide smaller differences",
+        scope.networks.join(" and ")
+    )
 }
 
 /// Without its baseline a study gives no answer.
@@ -138,16 +186,15 @@ fn are_installed(lab: &Lab, arms: Arms) -> bool {
     arms.stacks().iter().all(is_installed)
 }
 
-/// Returns why arms of a study that is not saved yet cannot be measured here, if so.
-fn unmeasurable(lab: &Lab, file: &Path, written: &Written) -> anyhow::Result<Option<String>> {
+/// Plans a study that is not saved yet.
+fn planned(lab: &Lab, file: &Path, written: &Written) -> anyhow::Result<Plan> {
     let read = |path: &str, _: u64| {
         let mut files = written.files.iter();
         let found = files.find(|(known, _)| known == path);
         let (_, content) = found.ok_or(std::io::ErrorKind::NotFound)?;
         Ok(content.clone().into_bytes())
     };
-    let plan = lab.plan_text(file, written.study.clone(), &read, |_| ())?;
-    Ok(feasibility(lab, &plan).reasons())
+    Ok(lab.plan_text(file, written.study.clone(), &read, |_| ())?)
 }
 
 fn left_out(reason: &str) -> String {
@@ -159,7 +206,7 @@ fn left_out(reason: &str) -> String {
 }
 
 /// Reads the study as `commute run` will, and says how long that takes.
-fn tell_time(lab: &Lab, study: &Path) -> anyhow::Result<()> {
+fn tell_time(lab: &Lab, study: &Path, scope: Scope) -> anyhow::Result<()> {
     let minutes = |blocks: Option<u32>, jobs: u16| -> anyhow::Result<u64> {
         let plan = lab.plan(study, |study| study.blocks = blocks.unwrap_or(study.blocks))?;
         let ns = plan.estimate_ns(Shard { index: 1, of: 1 }, jobs);
@@ -167,12 +214,17 @@ fn tell_time(lab: &Lab, study: &Path) -> anyhow::Result<()> {
     };
     let file = study.display();
     out::note!("{file}: written; to check it: commute run {file} --dry-run");
+    let quick = match scope.blocks > QUICK_BLOCKS {
+        true => format!(
+            ", with --quick --jobs 2 {} min",
+            minutes(Some(QUICK_BLOCKS), 2)?
+        ),
+        false => String::new(),
+    };
     out::note!(
-        "to run it: commute run {file} --jobs 2, about {} min; one cell at a time {} min, with --quick \
-         --jobs 2 {} min",
+        "to run it: commute run {file} --jobs 2, about {} min; one cell at a time {} min{quick}",
         minutes(None, 2)?,
         minutes(None, 1)?,
-        minutes(Some(QUICK_BLOCKS), 2)?,
     );
     Ok(())
 }
@@ -303,4 +355,28 @@ fn read(file: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
         most >> 20
     );
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_measures_as_much_as_ten_minutes_allow() {
+        let scope_at = |cell_s: u64| {
+            let time_ns = |scope: Scope| {
+                let cells = scope.networks.len() as u64 * u64::from(scope.blocks);
+                Ok(cells * cell_s * 1_000_000_000)
+            };
+            let scope = affordable(time_ns).unwrap();
+            (scope.networks.len(), scope.blocks)
+        };
+        // 540 seconds.
+        assert_eq!(scope_at(19), (2, 14));
+        assert_eq!(scope_at(20), (2, 13));
+        assert_eq!(scope_at(45), (2, 6));
+        assert_eq!(scope_at(46), (1, 11));
+        assert_eq!(scope_at(90), (1, 6));
+        assert_eq!(scope_at(1000), (1, 6));
+    }
 }

@@ -6,7 +6,7 @@ mod groups;
 mod kept_values;
 mod writers;
 
-use init::{Arms, Options, Written, from_har};
+use init::{Arms, Options, Scope, Written, from_har};
 use serde_json::{Value, json};
 
 const OPTIONS: Options<'_> = Options {
@@ -15,6 +15,7 @@ const OPTIONS: Options<'_> = Options {
     keep_values: false,
     origin: None,
     arms: Arms::BuiltIn,
+    scope: Scope::FULL,
 };
 
 /// A request that began so many ms after the first and was answered after 10 ms.
