@@ -5,10 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use serde::Serialize;
 
 use crate::child::{Process, Start, free_port};
-use crate::matrix::Outcome;
+use crate::results::Outcome;
 use crate::servers::Site;
 use crate::tool;
 
@@ -29,16 +28,6 @@ pub(crate) enum Client {
     QuicGo,
     /// aioquic's client.
     Aioquic,
-}
-
-/// A client and what came of it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Found {
-    /// Its name.
-    pub(crate) client: &'static str,
-    /// What came of it.
-    #[serde(flatten)]
-    pub(crate) outcome: Outcome,
 }
 
 /// All clients.

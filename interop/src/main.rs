@@ -7,6 +7,7 @@ mod files;
 mod foreign;
 mod matrix;
 mod page;
+mod results;
 mod servers;
 mod tool;
 

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use serde::Serialize;
 use tokio::time::timeout;
 
 use crate::RunOptions;
@@ -16,6 +15,7 @@ use crate::child::{Process, Start, free_port};
 use crate::files;
 use crate::foreign;
 use crate::page;
+use crate::results::{Cell, Found, Outcome, Results, Row};
 use crate::servers::{Definition, Site, definitions};
 use crate::tool;
 
@@ -32,58 +32,6 @@ const SHORT: [Check; 6] = [
     Check::Range,
     Check::Restart,
 ];
-
-/// What came of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "outcome", content = "detail", rename_all = "snake_case")]
-pub(crate) enum Outcome {
-    /// It passed; what it measured, if anything.
-    Pass(String),
-    /// It failed, with this error.
-    Fail(String),
-    /// The server does not offer it, for this reason.
-    NotOffered(String),
-    /// It could not be run here, for this reason.
-    Skipped(String),
-}
-
-/// A cell with its outcome: a line of the JSON file.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Cell {
-    /// The server's name.
-    pub(crate) server: String,
-    /// The version of HTTP.
-    pub(crate) protocol: Protocol,
-    /// The check's name.
-    pub(crate) check: &'static str,
-    /// What came of it.
-    #[serde(flatten)]
-    pub(crate) outcome: Outcome,
-    /// How long it took.
-    pub(crate) seconds: f64,
-}
-
-/// A server with its version, or why it could not be tested.
-#[derive(Debug)]
-pub(crate) struct Row {
-    /// Its name.
-    pub(crate) name: String,
-    /// Where it comes from.
-    pub(crate) source: String,
-    /// What it says of its version, or why it is skipped.
-    pub(crate) version: Result<String, String>,
-}
-
-/// All that a run found.
-#[derive(Debug, Default)]
-pub(crate) struct Results {
-    /// The servers.
-    pub(crate) rows: Vec<Row>,
-    /// Their cells.
-    pub(crate) cells: Vec<Cell>,
-    /// Clients against `commute serve`.
-    pub(crate) clients: Vec<foreign::Found>,
-}
 
 /// Runs the cells that the options select, and writes results.
 pub(crate) async fn run(options: &RunOptions) -> anyhow::Result<ExitCode> {
@@ -361,7 +309,7 @@ impl Runner<'_> {
                 }
                 other => eprintln!("{name}: {other:?}"),
             }
-            let found = foreign::Found {
+            let found = Found {
                 client: name,
                 outcome,
             };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use time::OffsetDateTime;
 
 use crate::checks::{Check, Protocol};
-use crate::matrix::{Cell, Outcome, Results, Row};
+use crate::results::{Cell, Outcome, Results, Row};
 
 const HEAD: &str = "# Interoperability
 

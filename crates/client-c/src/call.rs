@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 
 use crate::abi::{cm_event, cm_event_kind, cm_status, cm_text};
 use crate::body::Body;
-use crate::drive;
-use crate::queue::{Queue, Source};
+use crate::queue::{EventSource, Queue, Source};
+use crate::report::report;
 
 /// Bytes of a body that wait for the app, and as many for the engine. A piece that the engine
 /// received goes over it, by at most itself.
@@ -102,10 +102,6 @@ impl Call {
         })
     }
 
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
     // What the app does.
 
     /// Takes as much of the next bytes of the body as there is room for.
@@ -169,7 +165,7 @@ impl Call {
             }
             _ if what == cm_text::CM_TEXT_REPORT as u32 => {
                 let report = self.progress.report();
-                report.map(|report| drive::report(&report, self.submitted).into_bytes())
+                report.map(|report| report(&report, self.submitted).into_bytes())
             }
             _ if what == cm_text::CM_TEXT_TRAILERS as u32 => state.trailers.clone(),
             _ if what == cm_text::CM_TEXT_ERROR as u32 => match &state.end {
@@ -199,23 +195,6 @@ impl Call {
         if queued {
             self.queue.forget_call(self.id);
         }
-    }
-
-    /// Moves what is due into `events`, as far as there is room. Returns whether some is left.
-    pub(crate) fn take_events(&self, events: &mut Vec<cm_event>, cap: usize) -> bool {
-        let mut state = self.lock();
-        while let Some((kind, status, number)) = state.next_due(events.len() < cap) {
-            let (call, user) = (self.id, self.user);
-            events.push(cm_event {
-                kind,
-                status,
-                call,
-                user,
-                number,
-            });
-        }
-        state.queued = state.due.any();
-        state.queued
     }
 
     // What the engine's thread does.
@@ -334,6 +313,28 @@ impl Call {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EventSource for Call {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn take_events(&self, events: &mut Vec<cm_event>, cap: usize) -> bool {
+        let mut state = self.lock();
+        while let Some((kind, status, number)) = state.next_due(events.len() < cap) {
+            let (call, user) = (self.id, self.user);
+            events.push(cm_event {
+                kind,
+                status,
+                call,
+                user,
+                number,
+            });
+        }
+        state.queued = state.due.any();
+        state.queued
     }
 }
 

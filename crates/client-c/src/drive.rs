@@ -1,15 +1,12 @@
 //! What the engine's thread does for a call: sends the request and passes both bodies on.
 
-use std::fmt::Write as _;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use client::{BodyWriter, Connected, Fault, Phase, Progress, Protocol, Report, Request, Response};
+use client::{BodyWriter, Connected, Fault, Phase, Progress, Request, Response};
 use http::{HeaderMap, Method};
 
 use crate::abi::cm_status;
 use crate::call::{Call, Failure, Head};
-use crate::engine::Engine;
 
 /// A request, copied from the caller's memory.
 pub(crate) struct Order {
@@ -38,21 +35,6 @@ pub(crate) enum Upload {
 
 /// Sets a limit of a request.
 type SetLimit = fn(Request, Duration) -> Request;
-
-/// A call under way. However it is dropped, the call has ended.
-pub(crate) struct Running {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) call: Arc<Call>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // A call that nobody ended was ended by a panic, here or in the client.
-        if !self.call.has_ended() {
-            self.engine.poison();
-        }
-    }
-}
 
 /// Makes the client's request, and where a streamed body goes.
 pub(crate) fn request(
@@ -99,8 +81,7 @@ pub(crate) fn request(
 }
 
 /// Runs a call to its end.
-pub(crate) async fn drive(running: Running, request: Request, writer: Option<BodyWriter>) {
-    let call = &running.call;
+pub(crate) async fn drive(call: &Call, request: Request, writer: Option<BodyWriter>) {
     tokio::select! {
         biased;
         () = call.ended() => {}
@@ -110,10 +91,9 @@ pub(crate) async fn drive(running: Running, request: Request, writer: Option<Bod
 
 /// Runs a call that only opens a connection.
 pub(crate) async fn connect(
-    running: Running,
+    call: &Call,
     connected: impl Future<Output = Result<Connected, client::Error>>,
 ) {
-    let call = &running.call;
     tokio::select! {
         biased;
         () = call.ended() => {}
@@ -202,46 +182,6 @@ fn lines(fields: &HeaderMap) -> Vec<u8> {
         }
     }
     lines
-}
-
-/// How a response came, or how far its request got, with times since it was submitted.
-pub(crate) fn report(report: &Report, submitted: Instant) -> String {
-    // The client's times count from when it was asked.
-    let waited = report.asked.saturating_duration_since(submitted);
-    let protocol = match report.protocol {
-        Protocol::H1 => "http/1.1",
-        Protocol::H2 => "h2",
-        Protocol::H3 => "h3",
-    };
-    // The age has so many digits that the report is as long when it is copied as when the app asked for its length.
-    let mut text = format!(
-        "protocol: {protocol}\r\nwhy: {}\r\nbecause: {}\r\nconnection: {}\r\nreused: {}\r\n\
-         resumed: {}\r\nearly-data: {}\r\nattempts: {}\r\nlocal-port: {}\r\nage-ns: {:020}\r\n",
-        report.why.code(),
-        report.why,
-        report.connection,
-        u8::from(report.reused),
-        u8::from(report.resumed),
-        u8::from(report.early_data),
-        report.attempts,
-        report.local_port,
-        submitted.elapsed().as_nanos(),
-    );
-    let phases = &report.phases;
-    for (name, at) in [
-        ("dns-ns", phases.dns_ns),
-        ("connect-ns", phases.connect_ns),
-        ("tls-ns", phases.tls_ns),
-        ("sent-ns", phases.request_sent_ns),
-        ("head-ns", phases.first_byte_ns),
-    ] {
-        if let Some(at) = at {
-            let at = waited.as_nanos() + u128::from(at);
-            // Writing to a string cannot fail.
-            write!(text, "{name}: {at}\r\n").ok();
-        }
-    }
-    text
 }
 
 impl From<client::Error> for Failure {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use crate::abi::cm_status;
 use crate::call::Call;
 use crate::chains::Chains;
-use crate::drive::{Order, Running, Upload, connect, drive, request};
+use crate::drive::{Order, Upload, connect, drive, request};
 use crate::next_id;
 use crate::queue::Queue;
 
@@ -25,6 +25,21 @@ struct State {
     /// None once the engine is closed.
     client: Option<client::Engine>,
     calls: HashMap<u64, Arc<Call>>,
+}
+
+/// A call under way. However it is dropped, the call has ended.
+pub(crate) struct Running {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) call: Arc<Call>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A call that nobody ended was ended by a panic, here or in the client.
+        if !self.call.has_ended() {
+            self.engine.poison();
+        }
+    }
 }
 
 impl Engine {
@@ -51,7 +66,7 @@ impl Engine {
         let streamed = matches!(order.body, Upload::Streamed(_));
         let (client, running) = self.begin(user, streamed, tell)?;
         let (request, writer) = request(&client, order, &running.call.progress);
-        client.spawn(drive(running, request, writer));
+        client.spawn(async move { drive(&running.call, request, writer).await });
         Ok(cm_status::CM_OK)
     }
 
@@ -63,7 +78,8 @@ impl Engine {
         tell: impl FnOnce(u64),
     ) -> Result<cm_status, cm_status> {
         let (client, running) = self.begin(user, false, tell)?;
-        client.spawn(connect(running, client.connect(url)));
+        let connected = client.connect(url);
+        client.spawn(async move { connect(&running.call, connected).await });
         Ok(cm_status::CM_OK)
     }
 

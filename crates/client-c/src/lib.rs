@@ -56,6 +56,7 @@ mod engines;
 mod entry;
 mod queue;
 mod read;
+mod report;
 mod signals;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -5,7 +5,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::abi::{cm_event, cm_event_kind, cm_status};
-use crate::call::Call;
 
 /// Sources of events in the order in which they first had one. A call is in it once, however much
 /// happens to it, and leaves it when it is released, as a chain does when it no longer waits. So it is
@@ -23,9 +22,18 @@ struct State {
     over: Option<cm_status>,
 }
 
+/// What has events of its own: a call.
+pub(crate) trait EventSource: Send + Sync {
+    /// Returns its id.
+    fn id(&self) -> u64;
+
+    /// Moves what is due into `events`, up to `cap` in all. Returns whether some is left.
+    fn take_events(&self, events: &mut Vec<cm_event>, cap: usize) -> bool;
+}
+
 /// What an event is about.
 pub(crate) enum Source {
-    Call(Arc<Call>),
+    Call(Arc<dyn EventSource>),
     Chain(u64),
 }
 
@@ -147,7 +155,7 @@ mod tests {
     use client::CheckChain as _;
 
     use super::*;
-    use crate::call::Head;
+    use crate::call::{Call, Head};
     use crate::chains::Chains;
 
     #[test]

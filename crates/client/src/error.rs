@@ -1,4 +1,4 @@
-//! Why a request has no response.
+//! Why a request has no response, and why there is no engine.
 
 use route::{Fault, Why};
 
@@ -40,4 +40,33 @@ pub enum Error {
     /// The engine has ended.
     #[error("the engine has ended")]
     Ended,
+}
+
+/// Why there is no engine.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A hint is not the URL of an origin.
+    #[error("hint: {0}")]
+    Hint(String),
+    /// The roots contain no certificate.
+    #[error("the roots contain no certificate")]
+    NoRoots,
+    /// The roots cannot be used.
+    #[error("roots: {0}")]
+    Roots(String),
+    /// A PEM file is not one.
+    #[error("PEM: {0:?}")]
+    Pem(rustls::pki_types::pem::Error),
+    /// A certificate or key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+    /// The platform gives no thread, socket or random numbers.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+impl From<rustls::pki_types::pem::Error> for BuildError {
+    fn from(error: rustls::pki_types::pem::Error) -> Self {
+        Self::Pem(error)
+    }
 }

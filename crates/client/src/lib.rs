@@ -151,6 +151,7 @@ mod memory;
 mod message;
 mod metrics;
 mod names;
+mod origin;
 mod report;
 mod request;
 mod response;
@@ -162,8 +163,8 @@ mod tls;
 
 pub use body::BodyWriter;
 pub use download::Downloaded;
-pub use engine::{BuildError, Builder, Engine};
-pub use error::Error;
+pub use engine::{Builder, Engine};
+pub use error::{BuildError, Error};
 #[cfg(feature = "grpc")]
 pub use grpc::GrpcChannel;
 pub use limits::Phase;

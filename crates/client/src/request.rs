@@ -11,11 +11,11 @@ use route::{Ask, Policy};
 
 use crate::body::{Body, BodyWriter};
 use crate::download::Begun;
-use crate::engine::origin_of;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::mailbox::{Mailbox, Outbound};
 use crate::metrics::Outcome;
+use crate::origin::origin_of;
 use crate::report::Progress;
 use crate::response::Response;
 use crate::resume::{Rest, coding_of, resumable};

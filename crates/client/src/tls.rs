@@ -16,7 +16,7 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 
-use crate::engine::BuildError;
+use crate::error::BuildError;
 
 /// Whose certificates are accepted.
 #[derive(Clone, Debug, Default)]

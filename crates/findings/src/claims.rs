@@ -7,7 +7,6 @@ use config::{ConfigError, Source, did_you_mean};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::outcome::Size;
 use crate::published::Selector;
 
 /// How far a factor may be from a published one, as a factor, and still count as of the same size: the
@@ -109,6 +108,9 @@ pub(crate) enum Expect {
     /// It does not differ by more than `within_ms`.
     Within,
 }
+
+/// The smallest and the largest factor in the expected direction that a claim allows, if it has a size.
+pub(crate) type Size = Option<(f64, f64)>;
 
 /// The published factors beside ours.
 #[derive(Clone, Debug, Deserialize)]

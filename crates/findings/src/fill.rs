@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use config::did_you_mean;
 use report::Quantity;
 
-use crate::finding::Answer;
+use crate::answer::Answer;
 use crate::words::{factor, or_unknown, verdict};
 
 /// What stands in place of a result before the run.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use config::{ConfigError, Source};
-use report::{Advice, Comparison, Kind, Place, Quantity};
+use report::{Advice, Kind, Place};
 use toml::Spanned;
 
-use crate::claims::{Ask, Claim, Claims, Pair};
+use crate::answer::Answer;
+use crate::claims::{Ask, Claim, Claims, Pair, Size};
 use crate::decided::Decided;
 use crate::fill::{Names, fill};
-use crate::outcome::{Outcome, Size};
+use crate::outcome::Outcome;
 use crate::published::{Figure, Selector};
 use crate::run::Run;
 use crate::{FindingsError, blocks, claims, published, read, run};
@@ -41,19 +42,6 @@ pub(crate) struct Finding {
 pub(crate) struct Ours {
     pub(crate) run: Run,
     decided: Decided,
-}
-
-/// A comparison that a claim asks for, on one network.
-pub(crate) struct Answer<'a> {
-    pub(crate) ask: &'a Ask,
-    pub(crate) network: &'a str,
-    pub(crate) arm: Option<&'a Quantity>,
-    pub(crate) against: Option<&'a Quantity>,
-    pub(crate) comparison: Option<Comparison>,
-    pub(crate) kind: Kind,
-    /// The factors that the claim allows.
-    pub(crate) size: Size,
-    pub(crate) outcome: Outcome,
 }
 
 impl Finding {

@@ -15,6 +15,7 @@
 //! The same files give the same bytes. A name that does not exist, a published figure that is not
 //! there and a published table that nobody speaks of are errors with file and line.
 
+mod answer;
 mod blocks;
 mod chart;
 mod claims;

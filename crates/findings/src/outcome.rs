@@ -3,7 +3,7 @@
 use report::{Comparison, Quantity};
 use stats::Verdict;
 
-use crate::claims::{Ask, Expect};
+use crate::claims::{Ask, Expect, Size};
 
 /// How our result compares with a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,9 +25,6 @@ pub(crate) enum Outcome {
     /// Some of its comparisons contradict it, at least in size, others do not.
     Mixed,
 }
-
-/// The smallest and the largest factor in the expected direction that a claim allows, if it has a size.
-pub(crate) type Size = Option<(f64, f64)>;
 
 impl Outcome {
     /// Judges a comparison by what the claim expects of it.

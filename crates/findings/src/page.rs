@@ -3,9 +3,10 @@
 use config::ConfigError;
 use report::{AaCheck, Quantity, cells_line, count, duration, percent, with_interval};
 
+use crate::answer::Answer;
 use crate::claims::Claim;
 use crate::cost;
-use crate::finding::{Answer, CLAIMS, Finding, files};
+use crate::finding::{CLAIMS, Finding, files};
 use crate::outcome::Outcome;
 use crate::published::digits;
 use crate::run::Run;

@@ -20,7 +20,7 @@ use h3::quic;
 use h3::server::RequestStream;
 use h3_quic::{BidiStream, Connection, OpenStreams};
 use http::{Request, Response};
-use quinn::{ReadError, ReadToEndError, VarInt};
+use quinn::{ConnectionError, ReadError, ReadToEndError, VarInt};
 
 /// A HEADERS frame (RFC 9114 section 7.2.2) of `POST https://localhost/`, with names and values
 /// from QPACK's static table (RFC 9204 appendix A): entries 20, 1, 23 and the name of entry 0.
@@ -278,6 +278,89 @@ async fn a_request_that_waits_gets_the_stream_that_came_into_reserve() {
     growing.await.unwrap().unwrap();
     let opened = tokio::time::timeout(Duration::from_secs(20), waiting).await;
     assert!(opened.is_ok_and(Result::unwrap), "it waits for ever");
+}
+
+#[tokio::test]
+async fn a_malformed_request_is_stopped_and_the_connection_goes_on() {
+    let pair = Pair::new(&Options::default());
+    let (client, server) = pair.connect().await;
+    let mut server = serve(server).await;
+    let serving = tokio::spawn(async move {
+        loop {
+            let resolver = server.accept().await.unwrap().unwrap();
+            if let Ok((_, mut served)) = resolver.resolve_request().await {
+                served.send_response(Response::new(())).await.unwrap();
+                served.finish().await.unwrap();
+                return server;
+            }
+        }
+    });
+    // Two methods.
+    let twice = b"\x01\x11\x00\x00\xd4\xd4\xc1\xd7\x50\x09localhost";
+    let (mut send, _recv) = client.open_bi().await.unwrap();
+    send.write_all(twice).await.unwrap();
+    assert_eq!(
+        send.stopped().await.unwrap(),
+        Some(code(Code::H3_MESSAGE_ERROR))
+    );
+    let (mut send, mut recv) = client.open_bi().await.unwrap();
+    send.write_all(POST_HEADERS).await.unwrap();
+    send.finish().unwrap();
+    assert!(!recv.read_to_end(1024).await.unwrap().is_empty());
+    drop(serving.await.unwrap());
+}
+
+#[tokio::test]
+async fn what_endangers_all_requests_ends_the_connection() {
+    let frame_of_a_mebibyte = b"\x21\x80\x10\x00\x00";
+    for (frames, closed) in [
+        (
+            &b"\x00\x05hello"[..],
+            (Code::H3_FRAME_UNEXPECTED, "a frame is not allowed here"),
+        ),
+        (
+            frame_of_a_mebibyte,
+            (Code::H3_EXCESSIVE_LOAD, "frame too long"),
+        ),
+    ] {
+        let pair = Pair::new(&Options::default());
+        let (client, server) = pair.connect().await;
+        let mut server = serve(server).await;
+        let (mut send, _recv) = client.open_bi().await.unwrap();
+        send.write_all(frames).await.unwrap();
+        let serving = tokio::spawn(async move {
+            let resolver = server.accept().await.unwrap().unwrap();
+            drop(resolver.resolve_request().await);
+            server
+        });
+        let reason = tokio::time::timeout(Duration::from_secs(20), client.closed()).await;
+        let Ok(ConnectionError::ApplicationClosed(close)) = reason else {
+            panic!("{reason:?}");
+        };
+        let expected = (code(closed.0), closed.1.as_bytes());
+        assert_eq!((close.error_code, &close.reason[..]), expected);
+        drop(serving.await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_is_too_long_is_stopped_and_the_connection_goes_on() {
+    let pair = Pair::new(&Options::default());
+    let (client, server) = pair.connect().await;
+    let (mut driver, mut requests) = h3::client::new(Connection::new(client)).await.unwrap();
+    tokio::spawn(async move { driver.wait_idle().await });
+    let mut stream = requests.send_request(get()).await.unwrap();
+    let (mut send, _recv) = server.accept_bi().await.unwrap();
+    send.write_all(b"\x01\x80\x10\x00\x00").await.unwrap();
+    assert!(stream.recv_response().await.is_err());
+    assert_eq!(
+        send.stopped().await.unwrap(),
+        Some(code(Code::H3_EXCESSIVE_LOAD))
+    );
+    let mut next = requests.send_request(get()).await.unwrap();
+    let (mut send, _recv) = server.accept_bi().await.unwrap();
+    send.write_all(b"\x01\x03\x00\x00\xd9").await.unwrap();
+    assert_eq!(next.recv_response().await.unwrap().status(), 200);
 }
 
 /// Connects both sides over this crate.

@@ -109,20 +109,22 @@ pub(crate) fn confinement(bench: &Bench) -> Confinement {
     }
 }
 
-/// Returns the command that starts a codec runner, as another user where this one is root, and that
-/// user.
-pub(crate) fn confined(lab: &Lab, command: &[String]) -> (Vec<String>, Option<u32>) {
-    if !rustix::process::geteuid().is_root() {
-        return (command.to_vec(), None);
+impl Lab {
+    /// Returns the command that starts a codec runner, and the user that it runs as if not the
+    /// caller: as root, runners are confined as drivers are.
+    pub fn confined(&self, command: &[String]) -> (Vec<String>, Option<u32>) {
+        if !rustix::process::geteuid().is_root() {
+            return (command.to_vec(), None);
+        }
+        let mut words = vec![
+            self.home.commute.display().to_string(),
+            "confined".to_owned(),
+        ];
+        for dir in visible(self, command.iter().take(1)) {
+            words.extend(["--visible".to_owned(), dir.display().to_string()]);
+        }
+        words.push("--".to_owned());
+        words.extend_from_slice(command);
+        (words, CONFINEMENT.user)
     }
-    let mut words = vec![
-        lab.home.commute.display().to_string(),
-        "confined".to_owned(),
-    ];
-    for dir in visible(lab, command.iter().take(1)) {
-        words.extend(["--visible".to_owned(), dir.display().to_string()]);
-    }
-    words.push("--".to_owned());
-    words.extend_from_slice(command);
-    (words, CONFINEMENT.user)
 }

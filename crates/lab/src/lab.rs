@@ -1,6 +1,5 @@
 use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 
@@ -10,7 +9,6 @@ use driver::protocol::Action;
 use record::{Run, Store};
 use sha2::{Digest, Sha256};
 
-use crate::cell::external::External;
 use crate::error::LabError;
 use crate::home::Home;
 use crate::network;
@@ -148,19 +146,6 @@ impl Lab {
         }
         warnings.extend(plan.repeated_files());
         warnings
-    }
-
-    /// Returns the address of the user's own server, if the plan has one and it accepts a connection.
-    pub fn reach(&self, plan: &Plan) -> Result<Option<SocketAddr>, LabError> {
-        let external = plan.study.external.as_ref();
-        let found = external.map(External::find).transpose()?;
-        Ok(found.map(|found| found.address()))
-    }
-
-    /// Returns the command that starts a codec runner, and the user that it runs as if not the
-    /// caller: as root, runners are confined as drivers are.
-    pub fn confined(&self, command: &[String]) -> (Vec<String>, Option<u32>) {
-        crate::bench::confined(self, command)
     }
 
     /// Plans a recorded run again, with `blocks` per network if it is to be extended; `store` is its

@@ -51,21 +51,6 @@ pub(crate) fn symmetric(name: &str, path: PathSpec) -> Network {
     }
 }
 
-/// Returns the network as it is recorded in `run.json`.
-pub(crate) fn recorded(network: &StudyNetwork) -> record::Network {
-    let n = &network.link;
-    record::Network {
-        base: (!network.levels.is_empty()).then(|| network.base.clone()),
-        levels: network.levels.clone(),
-        name: n.name.clone(),
-        numbers: n.numbers(),
-        rtt_ns: n.rtt_ns(),
-        down_bps: n.down.rate.mean_bps(),
-        up_bps: n.up.rate.mean_bps(),
-        toml: toml::to_string(n).unwrap_or_default(),
-    }
-}
-
 /// Reads a network as it is recorded in `run.json`.
 pub(crate) fn from_record(n: &record::Network) -> Result<StudyNetwork, LabError> {
     let link: Network = toml::from_str(&n.toml).map_err(|source| LabError::Recorded {

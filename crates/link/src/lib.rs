@@ -63,6 +63,7 @@ mod spec;
 mod stage;
 mod table;
 mod text;
+mod time;
 mod trace;
 
 pub use flows::{FULL_SIZE_ABOVE_BYTES, FlowNumber, FlowRule, FlowTable};
@@ -72,4 +73,5 @@ pub use nat::{Endpoint, Mapping, NatExpiry, NatSpec, NatTable, Outbound};
 pub use network::{Network, NetworkError, OverrideError, Overrides, builtin, find};
 pub use path::{Counters, Drops, Path};
 pub use spec::*;
+pub use time::NS_PER_MS;
 pub use trace::{Trace, TraceError};

@@ -202,7 +202,8 @@ mod tests {
     use super::*;
     use crate::{
         model::Transport,
-        spec::{LossSpec, NS_PER_MS, QueueSpec, RateSpec},
+        spec::{LossSpec, QueueSpec, RateSpec},
+        time::NS_PER_MS,
     };
 
     const MS: u64 = NS_PER_MS;

@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{gate::Gate, trace::Trace};
 
-/// Nanoseconds in a millisecond.
-pub const NS_PER_MS: u64 = 1_000_000;
-
 /// One direction of a network. The default impairs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -240,6 +237,7 @@ pub struct ReorderSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::NS_PER_MS;
 
     #[test]
     fn the_smallest_queue_limit_applies() {

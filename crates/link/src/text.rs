@@ -1,6 +1,6 @@
 //! Numbers as the one-line summary of a network prints them.
 
-use crate::spec::NS_PER_MS;
+use crate::time::NS_PER_MS;
 
 /// Milliseconds.
 pub(crate) fn ms(ns: u64) -> String {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::NS_PER_MS;
+use crate::time::NS_PER_MS;
 
 /// IP bytes that one opportunity carries: the convention of the trace format, without Mahimahi's
 /// four bytes of TUN header (Netravali et al., Mahimahi, USENIX ATC 2015, section 4).

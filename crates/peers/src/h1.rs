@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
 
 use crate::script::{Close, Head, Script, Split, Step};
-use crate::server::{Request, Shared};
+use crate::shared::{Request, Shared};
 
 /// How long a closed connection is read on, so that the client's last bytes do not make the kernel reset it.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);

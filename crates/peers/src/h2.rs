@@ -13,7 +13,7 @@ use tokio_rustls::server::TlsStream;
 use crate::fields::{Hpack, hpack};
 use crate::h1::{LINGER, close_beneath};
 use crate::script::{Close, Data, Head, Script, Split, Step};
-use crate::server::{Request, Shared};
+use crate::shared::{Request, Shared};
 
 /// Frame types (RFC 9113 section 6).
 const DATA: u8 = 0;

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::fields::{decode_qpack, qpack};
 use crate::script::{Close, Script, Split, Step};
-use crate::server::{Request, Shared};
+use crate::shared::{Request, Shared};
 
 /// Frame types (RFC 9114 section 7.2).
 const DATA: u64 = 0;

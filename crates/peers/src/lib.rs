@@ -18,6 +18,7 @@ mod rng;
 mod run;
 mod script;
 mod server;
+mod shared;
 mod truncated;
 
 pub use case::{Case, Truth};
@@ -26,7 +27,8 @@ pub use outcome::{Failure, FailureKind, Outcome};
 pub use rng::Rng;
 pub use run::check_outcomes;
 pub use script::{Close, Data, Field, Head, Script, Split, Step, fields};
-pub use server::{Options, Request, Server};
+pub use server::Server;
+pub use shared::{Options, Request};
 
 /// A version of HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

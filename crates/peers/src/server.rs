@@ -1,9 +1,8 @@
 //! A server over one version of HTTP.
 
-use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use quinn::crypto::rustls::QuicServerConfig;
 use tokio::net::TcpListener;
@@ -11,38 +10,9 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use crate::credentials::Credentials;
-use crate::script::{Field, Script};
+use crate::script::Script;
+use crate::shared::{Options, Request, Shared};
 use crate::{Protocol, h1, h2, h3};
-
-/// A request that was read to its end.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Request {
-    /// The number of its connection, from 0.
-    pub connection: usize,
-    /// The method.
-    pub method: String,
-    /// The target.
-    pub path: String,
-    /// The fields, with pseudo-fields, in order.
-    pub fields: Vec<Field>,
-    /// The body.
-    pub body: Vec<u8>,
-}
-
-/// What a server may be asked to do otherwise.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
-    /// The most requests at a time on a connection (HTTP/2 and HTTP/3).
-    pub max_streams: Option<u32>,
-    /// Whether HTTP/1.1 is offered, too (HTTP/2 only).
-    pub offers_h1: bool,
-    /// Whether PING is left without an answer (HTTP/2 only).
-    pub ignores_pings: bool,
-    /// Whether the client must stay on its path (HTTP/3 only; RFC 9000 section 18.2).
-    pub forbids_migration: bool,
-}
-
-type Choose = dyn Fn(&Request, usize) -> Script + Send + Sync;
 
 /// A server on loopback, which ends when it is dropped.
 pub struct Server {
@@ -50,14 +20,6 @@ pub struct Server {
     pub port: u16,
     shared: Arc<Shared>,
     task: AbortHandle,
-}
-
-/// What all connections of a server share.
-pub(crate) struct Shared {
-    choose: Box<Choose>,
-    pub(crate) options: Options,
-    arrivals: Mutex<HashMap<String, Vec<Request>>>,
-    connections: AtomicUsize,
 }
 
 impl Server {
@@ -113,28 +75,6 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-impl Shared {
-    /// Returns the number of a new connection.
-    pub(crate) fn connection(&self) -> usize {
-        self.connections.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Counts a request, and returns its script.
-    pub(crate) fn script(&self, request: &Request) -> Script {
-        let nth = {
-            let mut arrivals = self.arrivals();
-            let of_path = arrivals.entry(request.path.clone()).or_default();
-            of_path.push(request.clone());
-            of_path.len() - 1
-        };
-        (self.choose)(request, nth)
-    }
-
-    fn arrivals(&self) -> std::sync::MutexGuard<'_, HashMap<String, Vec<Request>>> {
-        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::ConnectionSettings;
 use crate::load::Load;
+use crate::proof::Proof;
 use crate::timeline::Timeline;
 
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
@@ -271,31 +272,6 @@ impl State {
             State::Resumed => "resumed",
             State::EarlyData => "early_data",
             State::Warm => "warm",
-        }
-    }
-}
-
-/// Who vouches for a call's protocol and connection state, weakest first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Proof {
-    /// Only the driver.
-    Client,
-    /// The packets.
-    Wire,
-    /// The server's log.
-    Server,
-}
-
-impl Proof {
-    /// Returns the name used in records and CSV.
-    pub fn name(self) -> &'static str {
-        match self {
-            Proof::Client => "client",
-            Proof::Wire => "wire",
-            Proof::Server => "server",
         }
     }
 }

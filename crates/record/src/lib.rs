@@ -26,6 +26,7 @@ mod data;
 mod load;
 mod merge;
 mod packets;
+mod proof;
 mod run;
 mod schema;
 mod sender;
@@ -34,14 +35,15 @@ mod store;
 mod timeline;
 
 pub use cell::{
-    ACTIVITY_BIN_MS, Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Proof,
-    Relay, Stack, State, Wire,
+    ACTIVITY_BIN_MS, Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Relay,
+    Stack, State, Wire,
 };
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
 pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
+pub use proof::Proof;
 pub use run::{
     Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall,
     Position, Run, ServerOption, Settings,

@@ -9,7 +9,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Proof;
+use crate::proof::Proof;
 
 /// Digits that the histogram keeps of a time: an error of at most 0.1 %.
 const SIGNIFICANT_DIGITS: u8 = 3;

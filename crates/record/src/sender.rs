@@ -3,10 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::server_log::Transport;
-
 /// No fact is larger: a larger number is not exact in every reader of JSON, and none is plausible.
 const LARGEST: u64 = 1 << 53;
+
+/// The transport of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// TCP, with TLS unless the event says otherwise.
+    Tcp,
+    /// QUIC, which includes TLS.
+    Quic,
+}
 
 /// What the server's transport, i.e. its QUIC library or the kernel's TCP, told of its sending when
 /// the connection ended. A fact that it does not tell is absent, never 0.

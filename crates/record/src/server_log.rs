@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::sender::Transport;
+
 use crate::sender::Sender;
 
 /// One line of the log.
@@ -50,16 +52,6 @@ pub struct ConnectionEvent {
     pub client_cert: Option<String>,
     /// The server's congestion control; over TCP, read back from the socket.
     pub congestion: Option<String>,
-}
-
-/// The transport of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Transport {
-    /// TCP, with TLS unless the event says otherwise.
-    Tcp,
-    /// QUIC, which includes TLS.
-    Quic,
 }
 
 /// A request, logged when its response has been handed to the transport or has failed.

@@ -2,15 +2,14 @@
 //!
 //! The life of a report:
 //!
-//! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count
-//!    (`cells`), splits calls into populations by the plan (`population`), estimates their figures
-//!    (`measure`, `load`, `percentiles`, `phases`), compares the arms with the baseline request by request
-//!    (`compare`), checks that copies of the baseline met the same losses (`pairing`), adds costs
-//!    (`cost`), and derives a recommendation for each network (`answer`, in words `sentence`) and over all
-//!    of them (`overall`), or says why there is none (`unusable`).
-//! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
+//! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count, splits calls into
+//!    populations by the plan, and estimates their figures (`figures`).
+//! 2. It compares the arms with the baseline request by request, and checks that copies of the baseline met the same
+//!    losses and agree (`verdicts`).
+//! 3. It derives a recommendation for each network and over all of them, or says why there is none (`answer`).
+//! 4. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
-//! 3. The formats only lay it out: [`brief`] and, in full, [`human`] for the terminal, [`json`] with a published schema
+//! 5. The formats only lay it out (`formats`, with the words of `words`): [`brief`] and, in full, [`human`] for the terminal, [`json`] with a published schema
 //!    (`docs/report.schema.json`), [`html`] as one offline page, [`markdown`] for a pull request,
 //!    [`card`] as a picture. [`csv`]
 //!    is not a summary but the calls themselves, one per row, for other tools, and so
@@ -31,80 +30,47 @@
 //! the page gets them escaped by `maud`, Markdown by `markdown`, both without control characters.
 
 mod answer;
-mod brief;
-mod by_block;
-mod card;
-mod cells;
 mod changes;
-mod coding;
-mod compare;
-mod configuration;
-mod cost;
-mod csv;
-mod external;
-mod hdr;
-mod html;
-mod human;
-mod load;
-mod markdown;
-mod measure;
-mod noise;
-mod number;
-mod overall;
-mod pairing;
-mod percentiles;
-mod phases;
-mod population;
-mod quantity;
-mod regret;
-mod repeat;
-mod repeated_packets;
-mod sending;
-mod sentence;
-mod setup;
-mod summarise;
+mod figures;
+mod formats;
 mod summary;
-mod sweep;
-mod table;
-mod text;
-mod threshold;
-mod unusable;
-mod wording;
+mod verdicts;
+mod words;
 
-pub use brief::brief;
-pub use by_block::{
-    BYTES, BlockValue, ByBlock, Kind, Place, Values, decide, energy_labels, median,
-};
-pub use card::card;
+pub use answer::summarise::summarise;
+pub use answer::wording::{cells_line, threshold_line};
 pub use changes::{ArmChange, ChangeVerdict, RunChanges, RunFacts, compare_runs};
-pub use compare::{ERROR, ranks};
-pub use configuration::{Configuration, Difference};
-pub use csv::{COLUMNS, csv};
-pub use external::{External, RoundTrip};
-pub use hdr::{HdrLog, hdr_logs};
-pub use html::{html, html_beside_records, machine};
-pub use human::human;
-pub use markdown::markdown;
-pub use number::{Size, count, duration, percent, size, with_interval};
-pub use population::{PlannedMeasure, planned_measures};
-pub use quantity::{Bound, Method, Quantity, Unit};
-pub use regret::{Regret, regret};
-pub use summarise::summarise;
+pub use figures::estimate::median;
+pub use figures::hdr::{HdrLog, hdr_logs};
+pub use figures::population::{PlannedMeasure, planned_measures};
+pub use figures::regret::{Regret, regret};
+pub use formats::brief::brief;
+pub use formats::card::card;
+pub use formats::csv::{COLUMNS, csv};
+pub use formats::html::{html, html_beside_records, machine};
+pub use formats::human::human;
+pub use formats::markdown::markdown;
 pub use summary::arm::{
     ArmSummary, Attempts, CommonLosses, Costs, Energy, Role, Sending, Setup, Spread,
 };
+pub use summary::configuration::{Configuration, Difference};
+pub use summary::external::{External, RoundTrip};
 pub use summary::measure::{
     Comparison, LoadFigures, LoadPercentile, Mean, Measure, Part, Percentile, Phases,
 };
+pub use summary::quantity::{Bound, Method, Quantity, Unit};
+pub use summary::sweep::{Sweep, Trend};
+pub use summary::threshold::{ThresholdOutcome, ThresholdResult};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, GroupSummary, Need,
     NetworkSummary, Summary,
 };
-pub use text::plain;
-pub use threshold::{Names, Threshold, ThresholdOutcome, ThresholdResult, apply_thresholds};
-pub use wording::{cells_line, threshold_line, verdict_words};
-
-pub use sweep::{Sweep, Trend};
+pub use verdicts::by_block::{BYTES, ByBlock, Kind, Place, energy_labels};
+pub use verdicts::threshold::{Names, Threshold, apply_thresholds};
+pub use verdicts::values::{BlockValue, ERROR, Values, decide, ranks};
+pub use words::number::{Size, count, duration, percent, size, with_interval};
+pub use words::text::plain;
+pub use words::verdict::verdict_words;
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.
 pub fn json(summary: &Summary) -> String {

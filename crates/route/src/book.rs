@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::alt_svc::LONGEST_MAX_AGE;
+use crate::bounds::make_room;
 use crate::event::{Ask, NetworkId, Origin};
 use crate::learn::{Class, Kinds, Learnt};
 use crate::moment::Moment;
-use crate::quota::Quota;
 use crate::standing::{Trial, Udp};
 use sha2::{Digest as _, Sha256};
 
@@ -62,6 +62,13 @@ pub(crate) struct Row {
     /// Whether a second connection was opened to learn.
     pub(crate) opened_to_learn: bool,
     pub(crate) used: LastUse,
+}
+
+/// How many requests an origin answers on a connection over HTTP/3.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quota {
+    pub(crate) requests: u32,
+    pub(crate) until: Moment,
 }
 
 /// An origin's offer of HTTP/3.
@@ -175,24 +182,6 @@ impl Row {
     pub(crate) fn expected_bytes(&self, ask: &Ask) -> u64 {
         let usual = self.kinds.usual_bytes(ask.kind);
         usual.max(ask.bytes).unwrap_or(0)
-    }
-}
-
-/// Drops the least recently used entries until there is room for one more.
-pub(crate) fn make_room<K: Ord + Copy, V, U: Ord>(
-    map: &mut BTreeMap<K, V>,
-    limit: usize,
-    used: impl Fn(&V) -> U,
-) {
-    while map.len() >= limit {
-        let oldest = map
-            .iter()
-            .min_by_key(|(_, row)| used(row))
-            .map(|(key, _)| *key);
-        match oldest {
-            Some(key) => map.remove(&key),
-            None => return,
-        };
     }
 }
 

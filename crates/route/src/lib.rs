@@ -100,6 +100,7 @@
 
 pub mod alt_svc;
 mod book;
+mod bounds;
 mod calls;
 mod choice;
 mod command;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::book::Row;
+use crate::book::{Quota, Row};
 use crate::conn::{Conn, ConnState};
 use crate::event::{ConnId, Transport};
 use crate::moment::Moment;
@@ -18,13 +18,6 @@ const MIN_ANSWERS: u32 = 8;
 const MIN_CUT_OFF: usize = 4;
 /// How long a limit that was learnt applies.
 const MEMORY: Duration = Duration::from_secs(60);
-
-/// How many requests an origin answers on a connection over HTTP/3.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Quota {
-    requests: u32,
-    until: Moment,
-}
 
 impl Router {
     /// A peer closed a connection without an error. If it had answered others, the requests that it cut off say nothing

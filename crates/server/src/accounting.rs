@@ -15,10 +15,10 @@ use record::server_log::{RequestEvent, ServerEvent};
 use sha2::{Digest, Sha256};
 use wire::Codec;
 
-use crate::auth::AuthScheme;
 use crate::clock::monotonic_ns;
 use crate::connection::ConnectionContext;
 use crate::head;
+use crate::scheme::AuthScheme;
 
 /// The status of a request that was never answered.
 const NO_STATUS: u16 = 0;

@@ -25,8 +25,9 @@ use tonic::Status;
 
 use crate::accounting::RequestAccounting;
 use crate::clock::monotonic_ns;
-use crate::credentials::{self, CredentialsError};
+use crate::credentials::{self, CredentialsError, Secret};
 use crate::rejection::Rejection;
+use crate::scheme::{AuthScheme, Forged};
 use crate::token::{Claims, Issuer, TokenVerifier};
 use signed::SignedBody;
 
@@ -46,49 +47,11 @@ const UNSIGNABLE: &str = "/commute.v1.Bench/Chat";
 const TOKEN_VALID_S: u64 = 3600;
 const HMAC_KEY_BYTES: usize = 32;
 
-/// How a request proves who sends it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthScheme {
-    /// By a token (RFC 7519) that an RSA key signed.
-    Jwt,
-    /// By a signature (RFC 9421) over head and body with a shared secret.
-    Hmac,
-}
-
-impl AuthScheme {
-    /// Returns its name in the log.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Jwt => "jwt",
-            Self::Hmac => "hmac",
-        }
-    }
-
-    /// Returns what `www-authenticate` says, which clients expect of status 401.
-    pub(crate) fn challenge(self) -> &'static str {
-        match self {
-            Self::Jwt => "Bearer",
-            Self::Hmac => "Signature",
-        }
-    }
-}
-
 /// Checks requests, of all connections.
 pub(crate) enum Authenticator {
     Jwt(TokenVerifier),
     Hmac(Mutex<Verifier>),
 }
-
-/// What clients need to authenticate: a line of text, and the name of its file.
-pub(crate) struct Secret {
-    pub(crate) file: &'static str,
-    pub(crate) line: String,
-}
-
-/// The body, or a chunk, is not the one that was signed.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub(crate) struct Forged(pub(crate) Refusal);
 
 impl Authenticator {
     /// Makes fresh keys.

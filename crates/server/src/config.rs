@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::answers::Answers;
-use crate::auth::AuthScheme;
 use crate::inject::Faults;
+use crate::scheme::AuthScheme;
 
 /// The configuration of a server.
 #[derive(Debug)]

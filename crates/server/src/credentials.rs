@@ -17,7 +17,6 @@ use rsa::pkcs8::EncodePrivateKey;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use sha2::{Digest, Sha256};
 
-use crate::auth::Secret;
 use crate::config::{Chain, KeyKind, Validity};
 
 const RSA_BITS: usize = 2048;
@@ -25,6 +24,12 @@ const RSA_BITS: usize = 2048;
 const PADDING_OID: [u64; 8] = [1, 3, 6, 1, 4, 1, 32473, 1];
 /// The bytes of the padding's extension besides its content: sequence, identifier and string.
 const PADDING_HEAD_BYTES: usize = 4 + 12 + 4;
+
+/// What clients need to authenticate: a line of text, and the name of its file.
+pub(crate) struct Secret {
+    pub(crate) file: &'static str,
+    pub(crate) line: String,
+}
 
 /// The certificates and keys of both sides.
 pub(crate) struct Credentials {

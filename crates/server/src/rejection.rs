@@ -7,8 +7,8 @@ use axum::http::header::{CONTENT_RANGE, WWW_AUTHENTICATE};
 use axum::response::{IntoResponse, Response};
 use http_body_util::LengthLimitError;
 
-use crate::auth::{AuthScheme, Forged};
 use crate::body::BodyError;
+use crate::scheme::{AuthScheme, Forged};
 
 /// A request that gets an error answer; texts end up in its body.
 pub(crate) enum Rejection {

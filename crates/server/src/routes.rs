@@ -5,7 +5,7 @@ use axum::body::{Body, HttpBody};
 use axum::extract::{Path, Request, State};
 use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post, put};
 use http_body_util::{BodyExt, Limited};
 use serde::Serialize;
@@ -18,6 +18,7 @@ use crate::config::Limits;
 use crate::exchange;
 use crate::files::{self, FileBody, RequestedRange};
 use crate::grpc::Bench;
+use crate::json::json;
 use crate::rejection::Rejection;
 use crate::submit;
 
@@ -115,12 +116,4 @@ async fn upload(State(limits): State<Limits>, request: Request) -> Result<Respon
     Ok(json(
         serde_json::to_vec(&summary).expect("numbers and strings have a JSON form"),
     ))
-}
-
-pub(crate) fn json(text: Vec<u8>) -> Response {
-    let headers = [
-        (CONTENT_TYPE, "application/json".to_owned()),
-        (CONTENT_LENGTH, text.len().to_string()),
-    ];
-    (headers, text).into_response()
 }

@@ -21,8 +21,8 @@ use crate::auth::SignedChunks;
 use crate::codec_pool::CodecPool;
 use crate::config::Limits;
 use crate::exchange;
+use crate::json::json;
 use crate::rejection::Rejection;
-use crate::routes;
 
 /// The one kind of message that is submitted.
 const KIND: Kind = Kind::Diag;
@@ -72,7 +72,7 @@ async fn over_http(
     let decode_ns = decode_ns.map_err(|error| Rejection::bad_request(&error))?;
     accounting.record_codec(codec, decode_ns, None);
     let receipt = serde_json::to_vec(&JsonReceipt { bytes });
-    Ok(routes::json(receipt.expect("a number has a JSON form")))
+    Ok(json(receipt.expect("a number has a JSON form")))
 }
 
 async fn over_grpc(

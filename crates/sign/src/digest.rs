@@ -6,7 +6,6 @@ use ring::digest;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
 use crate::refusal::Refusal;
-use crate::verifier::MAX_FIELD_BYTES;
 
 /// Returns the value of a Content-Digest field for this body.
 pub fn content_digest(body: &[u8]) -> String {

@@ -45,8 +45,9 @@ mod request;
 mod verifier;
 
 pub use chunks::{Chunks, MAC_BYTES};
+pub use digest::MAX_FIELD_BYTES;
 pub use digest::{content_digest, digest_field, sha256};
 pub use key::{Key, Keys, MIN_SECRET_BYTES};
 pub use refusal::Refusal;
 pub use request::{Body, Fields, Request};
-pub use verifier::{MAX_FIELD_BYTES, Verified, Verifier, WINDOW_S};
+pub use verifier::{Verified, Verifier, WINDOW_S};

@@ -3,7 +3,7 @@
 use sfv::{BareItem, Dictionary, InnerList, ListEntry, Parser};
 
 use crate::base;
-use crate::digest;
+use crate::digest::{self, MAX_FIELD_BYTES};
 use crate::key::{Key, Keys};
 use crate::refusal::Refusal;
 use crate::replay::Nonces;
@@ -12,8 +12,6 @@ use crate::request::{ALGORITHM, Body, LABEL, Request};
 /// How long a signature holds, and how far in the future it may be, in seconds: the clocks of phones
 /// are off by some.
 pub const WINDOW_S: u64 = 60;
-/// Longest value of a field.
-pub const MAX_FIELD_BYTES: usize = 2048;
 /// Longest nonce.
 const MAX_NONCE_BYTES: usize = 64;
 

@@ -69,10 +69,4 @@ impl Level {
     pub fn coverage(self) -> f64 {
         1.0 - self.alpha
     }
-
-    /// Returns the fewest blocks whose whole range covers the median at this level, if their number
-    /// is fixed in advance.
-    pub fn fewest_blocks(self) -> usize {
-        crate::ranks::Ranks::Fixed.fewest_blocks(self)
-    }
 }

@@ -68,6 +68,14 @@ impl Ranks {
     }
 }
 
+impl Level {
+    /// Returns the fewest blocks whose whole range covers the median at this level, if their number
+    /// is fixed in advance.
+    pub fn fewest_blocks(self) -> usize {
+        Ranks::Fixed.fewest_blocks(self)
+    }
+}
+
 /// Returns whether `probability` is at most `limit`, apart from rounding.
 pub(crate) fn at_most(probability: f64, limit: f64) -> bool {
     probability <= limit * (1.0 + TOLERANCE)

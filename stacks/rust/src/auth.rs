@@ -11,8 +11,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use sign::{Body, Key};
 
 use crate::body::Content;
-use crate::dial::Origin;
-use crate::stack::StackError;
+use crate::origin::Origin;
+use crate::stack_error::StackError;
 
 const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");

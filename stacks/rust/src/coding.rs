@@ -12,7 +12,7 @@ use driver::protocol::{Action, CallError, Coded, ErrorKind, Setup};
 use payload::{Dynamic, Objects};
 use wire::{Compressor, Format};
 
-use crate::stack::StackError;
+use crate::stack_error::StackError;
 use crate::trace::{Phase, Trace};
 
 /// No body of a study decompresses to more.

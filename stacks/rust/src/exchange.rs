@@ -12,7 +12,7 @@ use driver::protocol::{CallError, Codec, ErrorKind, Hello, Setup};
 use wire::bench::{Diag, DiagPayload};
 use wire::{Coder, Kind, Message, Name};
 
-use crate::stack::StackError;
+use crate::stack_error::StackError;
 use crate::trace::{Phase, Trace};
 
 /// The codecs of `exchange` in the HTTP stacks, with the compressions that are common.

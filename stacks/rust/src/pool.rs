@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use driver::protocol::{CallError, Reconnect, Setup};
 
-use crate::stack::{Stack, StackError};
+use crate::stack::Stack;
+use crate::stack_error::StackError;
 use crate::trace::Trace;
 
 /// The pools of all origins. They share nothing but the numbers of their connections: none of these

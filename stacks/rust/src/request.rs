@@ -16,9 +16,10 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::auth::Auth;
 use crate::body::{CHUNK_BYTES, Content};
-use crate::dial::Origin;
 use crate::exchange::find_kind;
-use crate::stack::{StackError, StepRequest};
+use crate::origin::Origin;
+use crate::stack::StepRequest;
+use crate::stack_error::StackError;
 use crate::trace::Trace;
 
 /// The header that carries a step's id to the server's log.

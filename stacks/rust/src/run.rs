@@ -20,7 +20,8 @@ use crate::coding::{Coders, Coding};
 use crate::exchange::{Exchanger, Source};
 use crate::pool::{Pool, Pools};
 use crate::schedule::{Ready, Schedule};
-use crate::stack::{Stack, StackError, StepRequest};
+use crate::stack::{Stack, StepRequest};
+use crate::stack_error::StackError;
 use crate::trace::{Phase, Trace};
 
 /// A run whose requests are prepared.

@@ -13,7 +13,8 @@ use crate::coding::Coders;
 use crate::exchange::Exchanger;
 use crate::pool::{Pool, Pools};
 use crate::run::Run;
-use crate::stack::{Stack, StackError};
+use crate::stack::Stack;
+use crate::stack_error::StackError;
 use crate::trace::Trace;
 
 /// Serves the lab with the stack `S` until the lab closes the conversation: a driver's `main`.

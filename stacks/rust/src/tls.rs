@@ -9,7 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::stack::StackError;
+use crate::stack_error::StackError;
 
 /// TLS library and version, for `hello`.
 pub const VERSION: &str = concat!("rustls ", env!("RUSTLS_VERSION"), " (ring)");

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use super::*;
 use crate::abi::cm_bytes;
 use crate::call::Call;
-use crate::drive::Running;
+use crate::engine::Running;
 use crate::next_id;
 
 #[test]

@@ -10,6 +10,8 @@ use pump::Bench;
 
 use super::error::CellError;
 use crate::error::LabError;
+use crate::lab::Lab;
+use crate::plan::Plan;
 use crate::relay::{Accepted, FarEnd, Relay};
 use crate::study::{ExternalServer, ServerUrl, Trust};
 
@@ -25,6 +27,15 @@ pub(crate) struct External {
     address: SocketAddr,
     /// The authorities that clients trust, in PEM.
     ca_pem: String,
+}
+
+impl Lab {
+    /// Returns the address of the user's own server, if the plan has one and it accepts a connection.
+    pub fn reach(&self, plan: &Plan) -> Result<Option<SocketAddr>, LabError> {
+        let external = plan.study.external.as_ref();
+        let found = external.map(External::find).transpose()?;
+        Ok(found.map(|found| found.address()))
+    }
 }
 
 impl External {

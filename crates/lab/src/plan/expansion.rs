@@ -8,32 +8,29 @@ use wire::Name;
 use super::own::{SentRequest, SentRequests};
 use super::workload::Workload;
 use crate::study::own::Form;
-use crate::study::{Access, Arm, Behaviour, Connections, Step};
+use crate::study::slots::Slots;
+use crate::study::{Access, Behaviour, Connections, Step};
 
 /// What an empty slot does.
 pub(super) const NOTHING: Action = Action::Pause { ns: 0 };
 
-/// Which steps precede every call, in each arm of a study: where some arms reconnect or pause there,
-/// the others do nothing, so that a call has the same id in all of them.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slots {
-    reconnect: bool,
-    pause: bool,
-}
-
-impl Slots {
-    /// Returns what the arms of a study need.
-    pub(crate) fn of(arms: &[Arm]) -> Slots {
-        let any = |needs: fn(&Behaviour) -> bool| arms.iter().any(|arm| needs(&arm.behaviour));
-        Slots {
-            reconnect: any(|b| b.connections == Connections::PerRequest),
-            pause: any(|b| matches!(b.access, Access::Paused { .. })),
-        }
+impl Workload {
+    /// Expands repeated and parallel steps.
+    pub fn expand(steps: &[Step]) -> Workload {
+        let (behaviour, form) = (Behaviour::default(), Form::default());
+        Workload::of_arm(steps, &behaviour, &form, Slots::default(), 0)
     }
 
-    /// Returns how many steps precede a call.
-    pub(crate) fn count(self) -> usize {
-        usize::from(self.reconnect) + usize::from(self.pause)
+    /// Expands the steps for an arm. No request takes less than `fastest_ns`, the round trip of the
+    /// study's fastest network, so that a closed loop needs no more steps than fit into its time.
+    pub(crate) fn of_arm(
+        steps: &[Step],
+        behaviour: &Behaviour,
+        form: &Form,
+        slots: Slots,
+        fastest_ns: u64,
+    ) -> Workload {
+        Expansion::of(steps, behaviour, form, slots, fastest_ns)
     }
 }
 

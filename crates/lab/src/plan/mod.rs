@@ -16,9 +16,9 @@ use std::collections::BTreeSet;
 use record::{Planned, Position};
 
 use crate::study::own::Form;
+use crate::study::slots::Slots;
 use crate::study::{Behaviour, Study, StudyNetwork};
 use block::draw;
-use expansion::Slots;
 use workload::Workload;
 
 pub use block::{Block, PlannedCell, Shard};

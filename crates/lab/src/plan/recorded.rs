@@ -10,9 +10,8 @@ use super::Plan;
 use super::calls::planned_calls;
 use super::own::SentRequest;
 use super::workload::Workload;
-use crate::network;
 use crate::study::own::Form;
-use crate::study::{Access, AuthScheme, Chain, Connections, Security};
+use crate::study::{Access, AuthScheme, Chain, Connections, Security, StudyNetwork};
 
 /// What every result of a plaintext arm says.
 const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
@@ -34,7 +33,7 @@ impl Plan {
             tail_percent: study.tail_percent,
             timeout_ns: study.timeout_ns,
             arms: self.arms(),
-            networks: self.networks.iter().map(network::recorded).collect(),
+            networks: self.networks.iter().map(recorded).collect(),
             groups: self.workload.groups.clone(),
             calls: self.calls(),
             plan: self.cells().cloned().collect(),
@@ -117,5 +116,20 @@ impl Plan {
             sent.about() + &others.collect::<String>()
         };
         self.workload.own.iter().map(describe).collect()
+    }
+}
+
+/// Returns the network as it is recorded in `run.json`.
+fn recorded(network: &StudyNetwork) -> record::Network {
+    let n = &network.link;
+    record::Network {
+        base: (!network.levels.is_empty()).then(|| network.base.clone()),
+        levels: network.levels.clone(),
+        name: n.name.clone(),
+        numbers: n.numbers(),
+        rtt_ns: n.rtt_ns(),
+        down_bps: n.down.rate.mean_bps(),
+        up_bps: n.up.rate.mean_bps(),
+        toml: toml::to_string(n).unwrap_or_default(),
     }
 }

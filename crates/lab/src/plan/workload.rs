@@ -3,7 +3,6 @@
 use driver::protocol::{Action, Step as DriverStep};
 use record::LoadPlan;
 
-use super::expansion::{Expansion, Slots};
 use super::own::SentRequests;
 use crate::study::own::Form;
 use crate::study::{Behaviour, MAX_FILE_BYTES, Origins, Step};
@@ -27,24 +26,6 @@ pub struct Workload {
 const MADE_UP: &str = "";
 
 impl Workload {
-    /// Expands repeated and parallel steps.
-    pub fn expand(steps: &[Step]) -> Workload {
-        let (behaviour, form) = (Behaviour::default(), Form::default());
-        Workload::of_arm(steps, &behaviour, &form, Slots::default(), 0)
-    }
-
-    /// Expands the steps for an arm. No request takes less than `fastest_ns`, the round trip of the
-    /// study's fastest network, so that a closed loop needs no more steps than fit into its time.
-    pub(crate) fn of_arm(
-        steps: &[Step],
-        behaviour: &Behaviour,
-        form: &Form,
-        slots: Slots,
-        fastest_ns: u64,
-    ) -> Workload {
-        Expansion::of(steps, behaviour, form, slots, fastest_ns)
-    }
-
     /// Sends requests to origins that an arm does not have to the first.
     pub(crate) fn at_origins(mut self, origins: &Origins) -> Workload {
         for step in &mut self.steps {

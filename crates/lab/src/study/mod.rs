@@ -9,6 +9,7 @@ pub(crate) mod load;
 pub(crate) mod origins;
 pub(crate) mod own;
 mod parse;
+pub(crate) mod slots;
 mod steps;
 mod sweep;
 mod units;

@@ -10,8 +10,9 @@ use super::{
     file::MTU,
 };
 use crate::{
-    spec::{LossSpec, NS_PER_MS, PathSpec, QueueSpec, RateSpec},
+    spec::{LossSpec, PathSpec, QueueSpec, RateSpec},
     stage,
+    time::NS_PER_MS,
 };
 
 /// The queue of a direction that gets its first rate by an override: enough for one round trip of

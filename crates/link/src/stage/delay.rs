@@ -164,7 +164,7 @@ mod tests {
         super::testing::{drain, item, item_of},
         *,
     };
-    use crate::{model::Transport, spec::NS_PER_MS};
+    use crate::{model::Transport, time::NS_PER_MS};
     use proptest::prelude::*;
 
     const MS: u64 = NS_PER_MS;

@@ -4,10 +4,10 @@ use comfy_table::{CellAlignment, Table, presets};
 use time::OffsetDateTime;
 
 use super::{ArmChange, ChangeVerdict, RunChanges, RunFacts};
-use crate::markdown::escaped;
-use crate::number::{Column, count};
-use crate::quantity::Quantity;
-use crate::text::{INDENT, plain, wrapped};
+use crate::formats::markdown::escaped;
+use crate::summary::quantity::Quantity;
+use crate::words::number::{Column, count};
+use crate::words::text::{INDENT, plain, wrapped};
 
 const HEADINGS: [&str; 6] = ["measure", "arm", "old", "new", "new - old", "verdict"];
 /// Its numbers are aligned to the right.

@@ -14,12 +14,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Span, TwoRuns, Verdict};
 
-use crate::by_block::{ByBlock, Kind, Place, median};
-use crate::compare::ERROR;
-use crate::number::count;
-use crate::quantity::{Quantity, Unit};
-use crate::summarise;
+use crate::answer::summarise;
+use crate::figures::estimate::median;
 use crate::summary::AaCheck;
+use crate::summary::quantity::{Quantity, Unit};
+use crate::verdicts::by_block::{ByBlock, Kind, Place};
+use crate::verdicts::values::ERROR;
+use crate::words::number::count;
 
 /// Version of the format; raised when a reader of the old format would misread the new one.
 const FORMAT: u32 = 1;
@@ -207,7 +208,7 @@ fn changes(old: &RunData, new: &RunData) -> Vec<ArmChange> {
 /// order.
 fn families(data: &RunData) -> Vec<Vec<Place>> {
     let run = data.run();
-    let populations = crate::population::populations(run);
+    let populations = crate::figures::population::populations(run);
     let copies = |arm: &&record::Arm| !arm.same_as_baseline || arm.name == run.baseline;
     let mut families = Vec::new();
     for network in &run.networks {
@@ -277,7 +278,7 @@ fn warnings(old: &RunData, new: &RunData) -> Vec<String> {
         was.settings.jobs.to_string(),
         is.settings.jobs.to_string(),
     );
-    let timeout = |run: &Run| crate::number::duration(run.timeout_ns as f64);
+    let timeout = |run: &Run| crate::words::number::duration(run.timeout_ns as f64);
     differs("the timeout", timeout(was), timeout(is));
     if was.calls != is.calls || was.groups != is.groups {
         warnings.push("the plan differs: the runs did not make the same requests".to_owned());

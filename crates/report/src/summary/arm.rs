@@ -7,8 +7,8 @@ use stats::Span;
 
 use super::CellCounts;
 use super::measure::{Comparison, Measure};
-use crate::configuration::{Configuration, Difference};
-use crate::quantity::Quantity;
+use crate::summary::configuration::{Configuration, Difference};
+use crate::summary::quantity::Quantity;
 
 /// The results of one arm on one network.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -237,6 +237,16 @@ impl ArmSummary {
         let calls = by_call().map(|m| m.calls).sum();
         let losses = by_call().map(|m| m.timed_out + m.failed).sum();
         (calls, losses)
+    }
+}
+
+/// Returns the role of an arm in the study.
+pub(crate) fn role_of(run: &record::Run, arm: &str) -> Role {
+    let is_repeat = |a: &record::Arm| a.name == arm && a.same_as_baseline;
+    match arm == run.baseline {
+        true => Role::Baseline,
+        false if run.arms.iter().any(is_repeat) => Role::Repeat,
+        false => Role::Arm,
     }
 }
 

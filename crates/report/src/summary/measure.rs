@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Verdict;
 
-use crate::quantity::Quantity;
+use crate::summary::quantity::Quantity;
 
 /// One population of calls of one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -1,16 +1,21 @@
 //! Everything a report says, before layout.
 
 pub(crate) mod arm;
+pub(crate) mod configuration;
+pub(crate) mod external;
 pub(crate) mod measure;
+pub(crate) mod quantity;
+pub(crate) mod sweep;
+pub(crate) mod threshold;
 
 use record::Check;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::external::External;
-use crate::sweep::Sweep;
-use crate::threshold::ThresholdResult;
 use arm::{ArmSummary, Attempts};
+use external::External;
+use sweep::Sweep;
+use threshold::ThresholdResult;
 
 /// Version of this format; raised when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 2;

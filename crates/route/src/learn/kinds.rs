@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::book::make_room;
+use crate::bounds::make_room;
 use crate::moment::Moment;
 
 /// Kinds that are kept; the least recently used goes first.

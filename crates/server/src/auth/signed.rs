@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use sign::{Chunks, Refusal, Verified};
 use tonic::Status;
 
-use super::{AuthScheme, Forged};
 use crate::accounting::RequestAccounting;
 use crate::clock::monotonic_ns;
+use crate::scheme::{AuthScheme, Forged};
 
 /// A flag and the length, before each gRPC message.
 const GRPC_HEAD_BYTES: usize = 5;

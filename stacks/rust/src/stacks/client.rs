@@ -13,8 +13,8 @@ use driver::protocol::{
 };
 
 use crate::call_error::check_status;
-use crate::dial::Origin;
 use crate::exchange::{CODECS, codecs};
+use crate::origin::Origin;
 use crate::request::HttpRequest;
 use crate::stack::{ConnInfo, Stack, StackError};
 use crate::tls;

@@ -13,8 +13,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::Mutex;
 
 use crate::call_error::{check_status, transport_error};
-use crate::dial::{Dialer, Origin, conn_info};
+use crate::dial::{Dialer, conn_info};
 use crate::exchange::{CODECS, codecs};
+use crate::origin::Origin;
 use crate::request::{Chunks, HttpRequest};
 use crate::send_tracker::{SendTracker, TrackedBody, TrackedStream};
 use crate::stack::{ConnInfo, Stack, StackError};

@@ -5,10 +5,10 @@ use driver::protocol::Codec;
 use toml::Spanned;
 
 use super::arm::{RawArm, contradiction};
-use crate::plan::expansion::Slots;
 use crate::study::count::StepCount;
 use crate::study::load::check_loads;
 use crate::study::own;
+use crate::study::slots::Slots;
 use crate::study::steps::MAX_STEPS;
 use crate::study::sweep::{Sweep, arm_at};
 use crate::study::{Access, Arm, AuthScheme, Connections, Step};

@@ -189,7 +189,7 @@ impl Opportunities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::NS_PER_MS;
+    use crate::time::NS_PER_MS;
 
     const OPEN: Calendar<'static> = Calendar {
         gate: None,

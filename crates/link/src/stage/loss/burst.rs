@@ -112,7 +112,7 @@ impl Model for Burst {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::NS_PER_MS;
+    use crate::time::NS_PER_MS;
 
     const SPEC: BurstSpec = BurstSpec {
         good_ns: 900 * NS_PER_MS,

@@ -1,0 +1,19 @@
+//! What our run answers to a claim.
+
+use report::{Comparison, Kind, Quantity};
+
+use crate::claims::{Ask, Size};
+use crate::outcome::Outcome;
+
+/// A comparison that a claim asks for, on one network.
+pub(crate) struct Answer<'a> {
+    pub(crate) ask: &'a Ask,
+    pub(crate) network: &'a str,
+    pub(crate) arm: Option<&'a Quantity>,
+    pub(crate) against: Option<&'a Quantity>,
+    pub(crate) comparison: Option<Comparison>,
+    pub(crate) kind: Kind,
+    /// The factors that the claim allows.
+    pub(crate) size: Size,
+    pub(crate) outcome: Outcome,
+}

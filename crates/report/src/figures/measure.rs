@@ -1,0 +1,97 @@
+//! Computes the figures of a population of calls.
+
+use std::collections::BTreeMap;
+
+use record::{Call, CallResult, Cell, Load, Run};
+use stats::Span;
+
+use crate::figures::cells::Blocks;
+use crate::figures::estimate;
+use crate::figures::load;
+use crate::figures::phases::phases;
+use crate::figures::population::{Population, time};
+use crate::summary::measure::{Measure, Part};
+use crate::summary::quantity::Unit;
+
+/// Returns the figures of a population on one network, without the comparison with the baseline.
+pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -> Measure {
+    let calls: Vec<&Call> = blocks
+        .values()
+        .flat_map(|cell| population.of(&cell.calls))
+        .collect();
+    let count = |test: fn(&Call) -> bool| calls.iter().filter(|call| test(call)).count();
+    let by_block: Vec<Span> = population
+        .by_block(blocks, run.timeout_ns)
+        .into_values()
+        .collect();
+    let mut errors: BTreeMap<String, usize> = BTreeMap::new();
+    for call in &calls {
+        if let CallResult::Error { kind, detail } = &call.result {
+            let error = match detail.starts_with(kind) {
+                true => detail.clone(),
+                false => format!("{kind}: {detail}"),
+            };
+            *errors.entry(error).or_default() += 1;
+        }
+    }
+    let loads = || blocks.values().filter_map(|cell| population.load(cell));
+    for load in loads() {
+        for (error, n) in &load.errors {
+            *errors.entry(error.clone()).or_default() += *n as usize;
+        }
+    }
+    let of_loads = |number: fn(&Load) -> u64| loads().map(number).sum::<u64>() as usize;
+    let bits = |cell: &Cell| -> Option<Span> {
+        let bytes = population
+            .of(&cell.calls)
+            .map(|call| bytes(call, population))
+            .sum::<u64>();
+        let time = match population.part {
+            Part::Whole => *population.steps(cell, run.timeout_ns).get(&0)?,
+            _ => time(population.of(&cell.calls).next()?, run.timeout_ns),
+        };
+        // The clock may be too coarse to show any time at all.
+        Some(Span::exact(bytes as f64 * 8e9).over(time.map_increasing(|ns| ns.max(1.0))))
+    };
+    let goodput: Vec<Span> = match population.bulk {
+        true => blocks.values().filter_map(|cell| bits(cell)).collect(),
+        false => Vec::new(),
+    };
+    let by_request = population.part.is_by_request();
+    Measure {
+        group: population.group.clone(),
+        part: population.part,
+        label: population.label.clone(),
+        decisive: population.decisive,
+        calls: calls.len() + of_loads(|load| load.calls),
+        timed_out: count(|call| call.result == CallResult::TimedOut)
+            + of_loads(|load| load.timed_out),
+        failed: count(|call| matches!(call.result, CallResult::Error { .. }))
+            + of_loads(Load::failed),
+        retried: count(|call| call.server_hits > 1) + of_loads(|load| load.retried),
+        errors,
+        time: estimate::median(&by_block, Unit::Ns),
+        tail_percent: population.tail_percent,
+        percentiles: match by_request {
+            true => crate::figures::percentiles::percentiles(population, blocks, run.timeout_ns),
+            false => Vec::new(),
+        },
+        goodput: estimate::median(&goodput, Unit::BitsPerSecond),
+        load: match population.part {
+            Part::Load => load::figures(population, blocks, run),
+            _ => None,
+        },
+        phases: match by_request {
+            true => phases(population, blocks),
+            false => None,
+        },
+        comparison: None,
+    }
+}
+
+fn bytes(call: &Call, population: &Population) -> u64 {
+    match call.result {
+        CallResult::Ok => call.request_bytes.max(call.response_bytes),
+        CallResult::TimedOut | CallResult::Error { .. } => population.bulk_bytes,
+    }
+}

@@ -1,0 +1,9 @@
+//! The formats of a report. Nothing else imports them but the comparison of runs.
+
+pub(crate) mod brief;
+pub(crate) mod card;
+pub(crate) mod csv;
+pub(crate) mod html;
+pub(crate) mod human;
+pub(crate) mod markdown;
+pub(crate) mod table;
