@@ -109,8 +109,8 @@ pub(crate) fn confinement(bench: &Bench) -> Confinement {
     }
 }
 
-/// Returns the command that starts a codec runner, as another user where this one is root, and that
-/// user.
+/// Returns the command that starts a codec runner, and the user that the runner gets. That is none unless this process
+/// is root.
 pub(crate) fn confined(lab: &Lab, command: &[String]) -> (Vec<String>, Option<u32>) {
     if !rustix::process::geteuid().is_root() {
         return (command.to_vec(), None);
