@@ -3,18 +3,17 @@
 //! The life of a report:
 //!
 //! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count
-//!    (`cells`), splits calls into populations by the plan (`population`), estimates their figures
-//!    (`measure`, `load`, `percentiles`, `phases`), compares the arms with the baseline request by request
-//!    (`compare`), checks that copies of the baseline met the same losses (`pairing`), adds costs
-//!    (`cost`), and derives a recommendation for each network (`answer`, in words `sentence`) and over all
-//!    of them (`overall`), or says why there is none (`unusable`).
+//!    (`cells`), splits calls into populations by the plan (`population`), and estimates their figures
+//!    (`measure`, `load`, `percentiles`, `phases`). It compares the arms with the baseline request by
+//!    request (`compare`). It checks that copies of the baseline met the same losses (`pairing`), and
+//!    adds costs (`cost`). It derives a recommendation for each network (`answer`, in words `sentence`) and
+//!    over all of them (`overall`), or the reason why there is none (`unusable`).
 //! 2. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
-//! 3. The formats only lay it out: [`brief`] and, in full, [`human`] for the terminal, [`json`] with a published schema
-//!    (`docs/report.schema.json`), [`html`] as one offline page, [`markdown`] for a pull request,
-//!    [`card`] as a picture. [`csv`]
-//!    is not a summary but the calls themselves, one per row, for other tools, and so
-//!    are [`hdr_logs`], their histograms.
+//! 3. The formats only lay it out. [`brief`] and, in full, [`human`] are for the terminal, [`json`] has a
+//!    published schema (`docs/report.schema.json`), and [`html`] is one offline page. [`markdown`] is for a
+//!    pull request, and [`card`] is a picture. [`csv`] is not a summary but the calls themselves, one per
+//!    row, for other tools, and so are [`hdr_logs`], their histograms.
 //!
 //! [`apply_thresholds`] adds what a user's own conditions say of the figures ([`Threshold`]).
 //!

@@ -1,4 +1,4 @@
-//! What a sweep shows: each arm's time and verdict along the levels of a setting.
+//! The results of a sweep: each arm's time and verdict along the levels of a setting.
 
 use record::{Level, Run};
 use schemars::JsonSchema;
@@ -135,8 +135,8 @@ fn trend(
     }
 }
 
-/// Says from which level on a verdict holds: at that level and at every higher one. A claim about all
-/// of several verdicts is wrong no more often than the least certain of them.
+/// Returns in words from which level on a verdict holds: at that level and at every higher one. A claim about all of
+/// several verdicts is wrong no more often than the least certain of them.
 fn from_where_on(verdicts: &[Option<Verdict>], values: &[String]) -> String {
     let (Some(Some(highest)), Some(last)) = (verdicts.last(), values.last()) else {
         return "not compared at every level".to_owned();

@@ -13,7 +13,7 @@ use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{Need, NetworkSummary, Summary};
 use crate::wording::{outlook_words, range_words_in, verdict_words};
 
-/// Of so many measures a table fits a desktop.
+/// The most measures whose table fits a desktop.
 const MOST_COLUMNS: usize = 6;
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.
