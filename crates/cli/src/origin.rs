@@ -1,4 +1,4 @@
-//! Where and when a page is made.
+//! The origin of a page: where and when it is made.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

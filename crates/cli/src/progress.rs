@@ -19,7 +19,8 @@ pub(crate) fn status() -> ProgressBar {
     styled(ProgressBar::no_length(), "{msg}")
 }
 
-/// Says what is being done, with the time that it has taken so far; elsewhere than on a terminal, once.
+/// Shows what is being done, with the time that it has taken so far. Where standard error is no terminal, prints it
+/// once.
 pub(crate) fn waiting(what: &str) -> ProgressBar {
     let bar = styled(ProgressBar::no_length(), "{msg} {elapsed}");
     bar.set_message(format!("{what} ..."));

@@ -1,4 +1,4 @@
-//! What `--dry-run` says before a run.
+//! Tests of the output of `--dry-run`, before a run.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -36,7 +36,7 @@ const PUBLISHED: &str = "study,table,platform,network,arm,workload,statistic,run
     value,unit,published,published_unit,basis,flag,source,note\n\
     invented,times,,,,,ratio,,,,,1.3,ratio,,,document,ok,,\n";
 
-/// Invented measurements: eight blocks in which h3 takes 100 ms and h2 130 ms.
+/// Returns invented measurements: eight blocks in which h3 takes 100 ms and h2 130 ms.
 fn field() -> String {
     let mut text = String::from("network,arm,protocol,block,group,end_ns\n");
     for block in 0..8 {

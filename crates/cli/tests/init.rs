@@ -13,7 +13,7 @@ fn recording() -> String {
     std::fs::read_to_string(har).unwrap()
 }
 
-/// A sandbox with drivers of these names, each with what is Rust's behind it.
+/// Returns a sandbox with stacks of these names, each with a Rust driver behind it.
 fn sandbox_with(stacks: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();
     for (name, driver) in stacks {

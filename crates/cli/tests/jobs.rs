@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use common::Sandbox;
 use common::study::SMALL_STUDY;
 
-/// Cells of 4 s, most of it idle, next to which a start-up is short.
+/// Cells of 4 s, idle most of the time. A start-up is short beside that.
 const PAUSE_MS: u64 = 4000;
 
 #[test]

@@ -96,13 +96,13 @@ fn killed_runs_lose_at_most_the_cell_in_flight() {
     }
 }
 
-/// Spreads the moments of the kills over a run, the same in every invocation (multiplication by an
-/// odd constant visits every value of a power of two once).
+/// Spreads the moments of the kills over a run, the same in every invocation. Multiplication by an
+/// odd constant visits every value of a power of two once.
 fn delay_ms(number: u64) -> u64 {
     (number * 2_654_435_761) % 4_096 * MAX_DELAY_MS / 4_096
 }
 
-/// Does it, unless the target does not run at this moment.
+/// Strikes, unless the target does not run at this moment.
 fn strike(blow: Blow, run: Pid) {
     let end = |pid, signal: Signal| {
         // It may have ended by itself.

@@ -1,4 +1,4 @@
-//! What goes wrong with the lab itself is never recorded against an arm, and costs no result.
+//! Failures of the lab itself are never recorded against an arm, and cost no result.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

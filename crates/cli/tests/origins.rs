@@ -47,7 +47,7 @@ fn arms() -> String {
         .collect()
 }
 
-/// The connection of each call, in order.
+/// Returns the connection of each call, in order.
 fn connections(cell: &Cell) -> Vec<u32> {
     cell.calls.iter().map(|call| call.connection).collect()
 }

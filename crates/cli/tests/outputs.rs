@@ -25,7 +25,7 @@ fn rows(h2_ms: u64) -> String {
     csv
 }
 
-/// Imports two runs, of which the second has slower requests over h2.
+/// Imports two runs. The second has slower requests over h2.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     for (run, h2_ms) in [("old", 100), ("new", 150)] {

@@ -105,7 +105,7 @@ fn sizes_of_a_firefox_recording_are_those_on_the_wire() {
     }
 }
 
-/// A sandbox with the stacks that a study compares.
+/// Returns a sandbox with the stacks that a study compares.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     for (stack, driver) in [("okhttp", "hyper"), ("cronet", "quinn")] {
@@ -216,7 +216,7 @@ fn compare(sandbox: &Sandbox, protocol: &str) {
     assert!(of_study.keys().all(|path| asked.contains(path)));
 }
 
-/// The requests of a server's log.
+/// Returns the requests of a server's log.
 fn requests(log: &Path) -> Vec<RequestEvent> {
     let text = std::fs::read_to_string(log).unwrap();
     let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -227,7 +227,7 @@ fn requests(log: &Path) -> Vec<RequestEvent> {
     requests.collect()
 }
 
-/// The sizes of the requests of the study `app.toml`, by path.
+/// Returns the sizes of the requests of the study `app.toml`, by path.
 fn study(folder: &Path) -> BTreeMap<String, Sizes> {
     let text = std::fs::read_to_string(folder.join("app.toml")).unwrap();
     let study: toml::Table = text.parse().unwrap();

@@ -92,7 +92,7 @@ fn each_process_is_cold_and_finds_what_the_one_before_has_stored() {
     sandbox.assert_no_leaks();
 }
 
-/// How many connections carried calls of more than one group, each of which had a process of its own.
+/// Counts the connections that carried calls of more than one group. Each group had a process of its own.
 fn connections_in_common(cell: &Cell) -> usize {
     let of = |call: &record::Call| (call.connection, call.group.clone());
     let mut used: Vec<_> = cell.calls.iter().map(of).collect();

@@ -93,7 +93,7 @@ fn arms_that_avoid_http_3_are_proven_and_a_choice_is_labelled_by_the_server() {
     sandbox.assert_no_leaks();
 }
 
-/// The protocol that the server saw of each call that was answered, and in how many requests.
+/// Returns the protocol that the server saw of each answered call, and the number of its requests.
 fn answers(cell: &Cell) -> Vec<(&str, u32)> {
     let answered =
         |call: &&record::Call| call.result == CallResult::Ok && call.proof == Proof::Server;

@@ -1,4 +1,4 @@
-//! What client and server use over time is in every record.
+//! The resources that client and server use over time are in every record.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

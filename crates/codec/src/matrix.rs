@@ -121,7 +121,7 @@ impl std::fmt::Display for Failure {
 }
 
 impl Bench {
-    /// Has every library encode every message in every codec, and every library decode the
+    /// Makes every library encode every message in every codec, and every library decode the
     /// results.
     pub fn matrix(mut self, progress: &mut dyn Progress) -> Result<Matrix, RunnerError> {
         let runtime = |r: &Runner| format!("{} {}", r.runtime(), r.runtime_version());

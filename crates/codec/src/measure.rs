@@ -1,9 +1,9 @@
-//! How many samples are taken, in which order and until when, independent of any clock.
+//! Sampling: how many samples are taken, in which order and until when, independent of any clock.
 //!
 //! The number of iterations follows the rule of the mobile-grpc study: from one, double until the
 //! loop takes a good part of the wanted time, then scale. The study took one sample of 10 s. Here
-//! many short samples are taken in rounds, interleaved with those of all other subjects, because
-//! measurements minutes apart also differ by what the machine did in between.
+//! many short samples are taken in rounds, interleaved with those of all other subjects. The reason
+//! is that measurements minutes apart also differ by what the machine did in between.
 
 use stats::{Estimate, Level, Span, estimate_by_order};
 use wire::Random;

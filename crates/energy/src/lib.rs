@@ -1,4 +1,4 @@
-//! What traffic costs a phone's battery: a model of its radio, applied to when packets crossed the link.
+//! The cost of traffic for a phone's battery: a model of its radio, applied to when packets crossed the link.
 //!
 //! **A model, not a measurement.** A radio is expensive while it transfers, and stays so for a *tail*
 //! after the last packet; before the first packet after a sleep it takes a *promotion*. All three have
@@ -175,7 +175,8 @@ fn tail_ms(radio: &Radio) -> f64 {
     radio.tail.iter().map(|(ms, _)| ms).sum()
 }
 
-/// The cost of this long without packets: the tail's states one after the other, then sleep.
+/// Returns the energy in J of this long without packets: that of the tail's states one after the other, then none for
+/// sleep.
 fn tail_j(radio: &Radio, mut idle_ms: f64) -> f64 {
     let mut joules = 0.0;
     for &(ms, mw) in radio.tail {

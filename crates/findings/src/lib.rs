@@ -8,12 +8,12 @@
 //!    values by block of every comparison (`blocks`) and a header (`run`). [`Data::write`] keeps both
 //!    beside the claims, in two small files.
 //! 3. [`build`] reads `findings/`, and decides the comparisons again by the report's own code
-//!    (`decided`), so that a page and its run's report have the same verdicts and intervals.
+//!    (`decided`). A page and its run's report thus have the same verdicts and intervals.
 //! 4. Each claim is judged by its rule (`outcome`). `page`, `chart` and `index` only lay out;
 //!    sentences get their numbers from the data (`fill`).
 //!
-//! The same files give the same bytes. A name that does not exist, a published figure that is not
-//! there and a published table that nobody speaks of are errors with file and line.
+//! The same files give the same bytes. A missing name, a missing published figure and a published
+//! table that no claim mentions are errors with file and line.
 
 mod answer;
 mod blocks;

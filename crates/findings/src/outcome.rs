@@ -1,4 +1,4 @@
-//! Whether a claim holds: by verdicts and intervals alone.
+//! Decides whether a claim holds, by verdicts and intervals alone.
 
 use report::{Comparison, Quantity};
 use stats::Verdict;
@@ -135,7 +135,7 @@ mod tests {
         claims.unwrap().claims.remove(0).answers.remove(0)
     }
 
-    /// Eight blocks in which the other took 100 ms and the arm this long, give or take 1 ms.
+    /// Returns the outcome of eight blocks in which the other took 100 ms and the arm `arm_ms`, give or take 1 ms.
     fn outcome(rule: &str, arm_ms: f64) -> Outcome {
         let value = |b: u32| {
             let arm = arm_ms + f64::from(b % 3) - 1.0;

@@ -17,7 +17,7 @@ pub(crate) const CHART: &str = "figure.svg";
 
 const MADE: &str = "<!-- Made by `commute findings`. Edit claims.toml instead. -->\n\n";
 
-/// Returns the page of a study of which something was run.
+/// Returns the page of a study that has a run.
 pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
     let claims = &finding.claims;
     let runs = || finding.ours.values().map(|ours| &ours.run);

@@ -1,4 +1,4 @@
-//! `run.json`: what a page says of its run besides the values by block.
+//! `run.json`: the facts of a run that its page shows besides the values by block.
 
 use record::{Host, RunData};
 use report::{AaCheck, Advice, CellCounts, Configuration, Need, Role, Summary};

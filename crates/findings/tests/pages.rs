@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use findings::{FindingsError, build, differing, write_all};
 use testing::golden;
 
-/// A made-up study with a small real run, and one that was not run.
+/// Returns the folder of a made-up study with a small real run, and of one that was not run.
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/findings")
 }

@@ -1,4 +1,4 @@
-//! Requests of one template are one group, which one of them stands for.
+//! Groups requests by template; one request stands for each group.
 
 mod template;
 
@@ -25,7 +25,7 @@ const MAX_NAME_CHARS: usize = 40;
 /// Responses of one template that differ by this factor are groups of their own, if one of them is as long as this.
 const WIDE_RATIO: u64 = 10;
 const WIDE_BYTES: u64 = 10_000;
-/// What a mobile link carries in a round trip, about: a request takes at least as long as so many bytes.
+/// Bytes that a mobile link carries in a round trip, about: the least time of a request follows from them.
 const BYTES_PER_RTT: u64 = 50_000;
 
 /// Requests with the same method, origin, template of a path and, in GraphQL, operation, and responses of about one
@@ -303,8 +303,8 @@ pub(crate) fn check_host(named: &str, seen: &[Seen]) -> Result<(), String> {
     ))
 }
 
-/// The origins: that of the app, or else of the first request, then the others of its site, then those with most
-/// requests.
+/// Returns the origins: first that of the app, or of the first request if `own` is none, then the others of its site,
+/// then the rest. Within each class those with most requests come first.
 fn origins_by_requests<'a>(seen: &'a [Seen], own: Option<&str>) -> Vec<&'a str> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for request in seen {
@@ -360,8 +360,9 @@ fn share_connections(seen: &[Seen], one: &str, other: &str) -> bool {
     !of(one).is_disjoint(&of(other))
 }
 
-/// The last word of the path. A name that a request of another method has gets the method before it; any other, as
-/// many of the words before it as make it unique.
+/// Returns a free name for a request's group: the last word of its path, or its operation. If a request of another
+/// method has that name, the method is put before it. Any other taken name gets as many of the words before it as make
+/// it unique, or else the response's subtype, the method or a number.
 fn name_of(request: &Seen, taken: &BTreeMap<String, Method>) -> String {
     let path = template(request).path;
     let is_word = |part: &String| part.chars().any(|c| c.is_ascii_alphabetic());
@@ -389,7 +390,7 @@ fn name_of(request: &Seen, taken: &BTreeMap<String, Method>) -> String {
         .unwrap_or_else(|| unique(&last, |name| taken.contains_key(name)))
 }
 
-/// What an answer is, e.g. `html`.
+/// Returns the subtype of the response's media type, e.g. `html`.
 fn subtype(request: &Seen) -> Option<String> {
     let (_, subtype) = request.response.content_type.as_deref()?.split_once('/')?;
     Some(slug(subtype))

@@ -6,12 +6,12 @@ use crate::seen::Seen;
 
 /// What servers send events with (WHATWG HTML, section 9.2).
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
-/// Who waits so long for so little is not waiting: servers end long polls after 25 s and more, or sooner if
-/// there is news.
+/// A request that takes this long for so few bytes is held open, not slow: servers end long polls after 25 s and more,
+/// or sooner if there is news.
 const HELD_NS: u64 = 5_000_000_000;
 const HELD_BYTES: u64 = 16_000;
 
-/// Takes out long polls: requests that were open for long, while others were made and answered.
+/// Removes long polls: requests that were open for long, while others were made and answered.
 pub(crate) fn without_long_polls(seen: Vec<Seen>, notes: &mut Notes) -> Vec<Seen> {
     let is_held = |request: &Seen| {
         let took_ns = request.end_ns.saturating_sub(request.start_ns);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A number of so many digits may exceed 64 bits.
+/// A number of this many digits may exceed 64 bits.
 const DIGITS_OF_U64: usize = 19;
 
 /// Returns valid JSON with other values: strings of the same length in bytes, numbers of as many
@@ -12,8 +12,8 @@ pub(crate) fn without_values(json: &str) -> String {
     with_stand_ins(json, Some(0), |_| false, |_, _| false)
 }
 
-/// Returns valid JSON with other values under the keys that are `secret`, however deep they are, and for strings and
-/// numbers that are `secret_value`, given the key that they are under; for a key itself, none.
+/// Returns valid JSON with other values under the keys that are `secret`, at any depth. Strings and numbers that are
+/// `secret_value` get other values, too: it takes the key above a value, or none for a key itself.
 pub(crate) fn without_secrets(
     json: &str,
     secret: impl FnMut(&str) -> bool,
@@ -83,13 +83,14 @@ fn with_stand_ins(
     out
 }
 
-/// Whether a key is data: a word that programs use has no digits to speak of, and no `@`.
+/// Reports whether a key is data: a word that programs use has at most three digits, no `@`, no space and at most 48
+/// bytes.
 fn is_data(key: &str) -> bool {
     let digits = key.bytes().filter(u8::is_ascii_digit).count();
     digits >= 4 || key.contains(['@', ' ']) || key.len() > 48
 }
 
-/// The length of the string at the beginning, with its quotes.
+/// Returns the length of the string at the beginning, with its quotes.
 fn string_bytes(text: &str) -> usize {
     let mut escaped = false;
     for (at, b) in text.bytes().enumerate().skip(1) {
@@ -103,7 +104,7 @@ fn string_bytes(text: &str) -> usize {
     text.len()
 }
 
-/// The length of the number at the beginning.
+/// Returns the length of the number at the beginning.
 fn number_bytes(text: &str) -> usize {
     let part = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
     text.bytes().take_while(part).count().max(1)
@@ -128,7 +129,7 @@ impl<'a> StandIns<'a> {
     }
 }
 
-/// Letters for letters and digits for digits; escapes stay, but none names a character.
+/// Replaces letters by letters and digits by digits. Escapes stay, but none names a character.
 fn string(token: &str, random: &mut Random) -> String {
     let mut out = String::with_capacity(token.len());
     let mut chars = token.chars();
@@ -156,7 +157,8 @@ fn string(token: &str, random: &mut Random) -> String {
     out
 }
 
-/// As many digits; neither the sign nor the exponent change, and no zero comes first.
+/// Returns a number of as many digits, with the sign and the exponent of `token`. It begins with 0 only where `token`
+/// does.
 fn number(token: &str, random: &mut Random) -> String {
     let whole = token.bytes().take_while(|b| *b != b'.').count();
     let exponent = token.find(['e', 'E']);
@@ -265,7 +267,7 @@ mod tests {
         assert!(without_values("-0.5").starts_with("-0."));
     }
 
-    /// Any JSON of a small depth.
+    /// Generates any JSON of a small depth.
     fn json() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

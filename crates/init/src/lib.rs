@@ -79,7 +79,7 @@ impl Scope {
     };
 }
 
-/// The client libraries of a study, all of which must be installed for it to give an answer.
+/// The client libraries of a study. All must be installed for the study to give an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arms {
     /// Those that Android apps ship: OkHttp and Cronet.
@@ -89,7 +89,7 @@ pub enum Arms {
 }
 
 impl Arms {
-    /// The names of the stacks.
+    /// Returns the names of the stacks.
     pub fn stacks(self) -> &'static [&'static str] {
         match self {
             Arms::Apps => &["okhttp", "cronet"],

@@ -33,28 +33,28 @@ enum Done {
 }
 
 impl Notes {
-    /// Something of a request, or a request, is not in the study.
+    /// Adds that a request, or a part of one, is not in the study.
     pub(crate) fn left_out(&mut self, what: impl Into<String>) {
         self.add(Done::LeftOut, what.into());
     }
 
-    /// Something is in the study with another value.
+    /// Adds that something is in the study with another value.
     pub(crate) fn replaced(&mut self, what: impl Into<String>) {
         self.add(Done::Replaced, what.into());
     }
 
-    /// Anything else that the user should know.
+    /// Adds anything else that the user should know.
     pub(crate) fn remark(&mut self, what: impl Into<String>) {
         self.add(Done::Remark, what.into());
     }
 
-    /// The same of several things, e.g. `recorded response` and `had status 404`.
+    /// Adds the same remark on several things, e.g. `recorded response` and `had status 404`.
     pub(crate) fn counted(&mut self, thing: &str, what: impl std::fmt::Display) {
         self.add(Done::Counted, format!("{thing}\n{what}"));
     }
 
-    /// A value of this name was kept, or left out for a reason. Values themselves are not listed: one that nothing
-    /// recognises may be a secret.
+    /// Adds that a value of this name was kept, or left out for a reason. Values themselves are not listed: an
+    /// unrecognised value may be a secret.
     pub(crate) fn value(
         &mut self,
         place: &str,

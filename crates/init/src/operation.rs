@@ -1,4 +1,5 @@
-//! What a request asks for where its path does not say it: one URL is the door to many operations.
+//! Operations: what a request asks for where its path does not say it, since one URL serves many
+//! operations.
 
 mod graphql;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 const MAX_NAME_CHARS: usize = 64;
 /// What has more digits is data.
 const MAX_DIGITS: usize = 3;
-/// Of a batch, so many operations name it.
+/// The most operations of a batch that its name lists.
 const MAX_NAMED: usize = 3;
 /// Fields whose value is the operation: SOAP 1.1 section 6.1.1 and AWS's JSON protocols.
 const FIELDS: [&str; 2] = ["soapaction", "x-amz-target"];
@@ -85,7 +86,8 @@ fn of_query(query: &str) -> Option<String> {
     PARAMETERS.iter().find_map(|name| of(name))
 }
 
-/// A name as programs have them, with dashes between its words.
+/// Returns an operation's name with dashes between its words, or none if the text is not a name
+/// that programs use.
 fn name(text: &str) -> Option<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_.-/".contains(c);
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

@@ -4,7 +4,7 @@ use crate::notes::Notes;
 use crate::url::Url;
 use crate::{operation, private};
 
-/// What is assumed of a body of which nobody knows the length.
+/// The assumed length of a body whose length is unknown.
 pub(crate) const ASSUMED_BYTES: u64 = 2000;
 
 /// The content type of forms that are pairs of a name and a value.
@@ -116,8 +116,8 @@ impl Head<'_> {
 }
 
 impl Body {
-    /// A body whose text is known. JSON is kept, without its values unless `keep_values`; then forms are kept,
-    /// too. In other texts nothing tells a credential from other values, so of these the length is kept.
+    /// Returns a body whose text is known. JSON is kept, without its values unless `keep_values`; then forms are kept,
+    /// too. Other texts give no way to tell a credential from another value, so only their length is kept.
     pub(crate) fn of_text(
         text: &str,
         content_type: Option<&str>,
@@ -143,7 +143,8 @@ impl Body {
         }
     }
 
-    /// A request's body whose text is known.
+    /// Returns a request's body whose text is known. Adds a note if `keep_values` and the text is neither JSON nor a
+    /// form.
     pub(crate) fn of_request(
         text: &str,
         content_type: Option<&str>,
@@ -159,7 +160,7 @@ impl Body {
         body
     }
 
-    /// A body of which nobody knows the length.
+    /// Returns a body of unknown length: [`ASSUMED_BYTES`] are assumed.
     pub(crate) fn assumed(content_type: Option<&str>) -> Body {
         Body {
             is_guess: true,
@@ -172,7 +173,7 @@ impl Body {
         self.json.is_some() || self.content_type.as_deref().is_some_and(is_json_type)
     }
 
-    /// JSON that came compressed to so many bytes.
+    /// Returns a JSON body that was compressed to `bytes`.
     pub(crate) fn packed_json(bytes: u64, content_type: Option<&str>) -> Body {
         Body {
             is_packed: true,
@@ -180,7 +181,7 @@ impl Body {
         }
     }
 
-    /// A body of which only the length is known.
+    /// Returns a body known by its length only.
     pub(crate) fn of_bytes(bytes: u64, content_type: Option<&str>) -> Body {
         Body {
             bytes,
@@ -190,14 +191,14 @@ impl Body {
     }
 }
 
-/// A media type without its parameters.
+/// Returns a media type without its parameters, in lower case; none if it is invalid.
 fn essence(content_type: &str) -> Option<String> {
     let essence = content_type.split(';').next()?.trim().to_ascii_lowercase();
     let valid = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+/".contains(c);
     (essence.contains('/') && essence.len() <= 127 && essence.chars().all(valid)).then_some(essence)
 }
 
-/// Whether a content type is gRPC's. That of gRPC-Web, which is plain HTTP, is not.
+/// Reports whether a content type is gRPC's. gRPC-Web is plain HTTP, so its content type is not.
 fn is_grpc_type(content_type: &str) -> bool {
     let essence = essence(content_type).unwrap_or_default();
     let rest = essence.strip_prefix("application/grpc");

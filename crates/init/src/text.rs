@@ -18,7 +18,7 @@ pub(crate) fn template(name: &str, arms: Arms) -> String {
     )
 }
 
-/// The study of these requests, which are in order of their starts; or, if none can be sent, the reasons.
+/// Returns the study of these requests, which are in order of their starts. Returns the reasons if none can be sent.
 pub(crate) fn study(
     from: &str,
     seen: &[Seen],
@@ -28,7 +28,7 @@ pub(crate) fn study(
     written(from, seen, None, options, notes)
 }
 
-/// The study of those requests that went to this server, for a run against it.
+/// Returns the study of the requests that went to this server, for a run against it.
 pub(crate) fn study_of_server(
     server: &str,
     from: &str,
@@ -109,7 +109,7 @@ fn written(
     })
 }
 
-/// Everything above the workload.
+/// Returns the study's text above its workload.
 fn head(name: &str, about: &str, arms: Arms, scope: Scope) -> String {
     let head = HEAD
         .replace("NETWORKS", &format!("{:?}", scope.networks))
@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What a group is, before its first step.
+    /// Returns the comment that describes a group. It is empty after the first step of the group.
     fn comment(&mut self, index: usize) -> String {
         if std::mem::replace(&mut self.explained[index], true) {
             return String::new();
@@ -231,7 +231,7 @@ impl Writer<'_> {
         text + ".\n"
     }
 
-    /// The keys of a call with their values.
+    /// Returns the keys of a call with their values.
     fn call(&mut self, (index, times): Times) -> Vec<String> {
         let group = &self.groups[index];
         let typical = group.typical;
@@ -315,12 +315,12 @@ impl Writer<'_> {
     }
 }
 
-/// A string of TOML.
+/// Formats a string of TOML.
 fn string(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// A key of TOML.
+/// Formats a key of TOML, in quotes where it needs them.
 fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match !name.is_empty() && name.chars().all(is_bare) {

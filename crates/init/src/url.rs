@@ -53,7 +53,7 @@ impl Url {
     }
 }
 
-/// A path without `.` and `..`, which clients resolve before they send it (RFC 3986 section 5.2.4).
+/// Removes `.` and `..` from a path, as clients do before they send it (RFC 3986 section 5.2.4).
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut parts = path.split('/').skip(1).peekable();
@@ -72,8 +72,8 @@ fn without_dots(path: &str) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// Percent-encodes what a client does before it sends a URL: space and all that is not ASCII (RFC 3986
-/// section 2.1).
+/// Encodes a text as a client does before it sends a URL: spaces and all that is not ASCII become percent escapes (RFC
+/// 3986 section 2.1).
 fn ascii(text: &str) -> String {
     let encoded = |b: u8| match b {
         b'!'..=b'~' => char::from(b).to_string(),
@@ -82,7 +82,7 @@ fn ascii(text: &str) -> String {
     text.bytes().map(encoded).collect()
 }
 
-/// Percent-encodes all bytes but letters, digits and those that are `kept`.
+/// Escapes all bytes but letters, digits and those that are `kept`, as `%XX`.
 pub(crate) fn percent_encoded(text: &[u8], kept: &[u8]) -> String {
     let encoded = |b: &u8| match b {
         b if b.is_ascii_alphanumeric() || kept.contains(b) => char::from(*b).to_string(),

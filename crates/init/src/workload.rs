@@ -5,7 +5,7 @@ use crate::seen::Seen;
 
 /// A shorter pause is a program's, not a user's.
 const LEAST_PAUSE_NS: u64 = 100_000_000;
-/// Pauses take their time in every cell, of which a study has about a hundred. All together may take so long.
+/// The most that all pauses of a study may take together: each is made again in every cell, about a hundred times.
 const PAUSES_NS: u64 = 5_000_000_000;
 
 /// Requests of a group, by its index, and how many.
@@ -45,7 +45,8 @@ pub(crate) fn steps(seen: &[Seen], group_of: &[Option<usize>], notes: &mut Notes
     steps
 }
 
-/// The user's pause before each batch, 0 where there is none. The longest are cut if all take too long.
+/// Returns the user's pause before each batch in ns, 0 where there is none. Cuts the longest pauses if all together
+/// exceed `PAUSES_NS`.
 fn pauses(batches: &[Vec<(&Seen, usize)>], notes: &mut Notes) -> Vec<u64> {
     let starts = batches
         .iter()
@@ -79,7 +80,7 @@ fn pauses(batches: &[Vec<(&Seen, usize)>], notes: &mut Notes) -> Vec<u64> {
     pauses
 }
 
-/// To which pauses must be cut for all together to take `PAUSES_NS`, which they exceed.
+/// Returns the longest pause such that all pauses together take `PAUSES_NS`. Uncut, they exceed it.
 fn longest_pause_ns(pauses: &[u64]) -> u64 {
     let mut sorted = pauses.to_vec();
     sorted.sort_unstable();
@@ -94,7 +95,7 @@ fn longest_pause_ns(pauses: &[u64]) -> u64 {
     left
 }
 
-/// Requests that overlap in time are together, each with its group.
+/// Groups requests that overlap in time into batches, each request with the index of its group.
 fn overlapping<'a>(seen: &'a [Seen], group_of: &[Option<usize>]) -> Vec<Vec<(&'a Seen, usize)>> {
     let mut all: Vec<Vec<(&Seen, usize)>> = Vec::new();
     let mut end_ns = 0;

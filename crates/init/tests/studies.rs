@@ -27,7 +27,7 @@ fn file(name: &str) -> PathBuf {
 
 const SHOP: &[u8] = include_bytes!("shop.har");
 
-/// The study, its files and what is said of them.
+/// Formats the study, its files and its notes as one text.
 fn whole(written: &Written) -> String {
     let mut text = written.study.clone();
     for (path, content) in &written.files {
@@ -210,7 +210,7 @@ fn entry(method: &str, url: &str, status: u64, text: &str) -> Value {
     })
 }
 
-/// Entries with the types of a HAR and values of any kind.
+/// Generates entries with the types of a HAR and values of any kind.
 fn any_entry() -> impl Strategy<Value = Value> {
     let method = prop_oneof![Just("GET".to_owned()), Just("POST".to_owned()), ".{0,8}"];
     let url = prop_oneof![

@@ -1,7 +1,7 @@
-//! Which arms of a plan can be measured with the stacks as they are installed, before any cell is run.
+//! Determines which arms of a plan can be measured with the installed stacks, before any cell is run.
 //!
-//! What a manifest and the installed files do not tell, the driver's hello does: each stack of the plan is
-//! started once for it.
+//! Manifests and installed files do not show everything; a driver's hello does. So each stack of the plan is started
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -232,7 +232,7 @@ impl Feasibility {
 mod tests {
     use super::*;
 
-    /// Arms by name, role and the only reason that keeps them from being measured.
+    /// Returns arms by name and role, each with the only reason that keeps it from being measured.
     fn feasibility(arms: &[(&str, Role, &str)]) -> Feasibility {
         let arm = |(name, role, reason): &(&str, Role, &str)| ArmFeasibility {
             name: (*name).to_owned(),

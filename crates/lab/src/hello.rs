@@ -28,7 +28,7 @@ pub struct DriverHello {
     pub startup: Duration,
 }
 
-/// Reads the hellos of drivers inside a bench, where they can reach no more than in a cell.
+/// Reads the hellos of drivers inside a bench, where they can reach only what they reach in a cell.
 pub struct HelloReader {
     /// None where an ordinary user can start no bench: then drivers run with that user's rights.
     bench: Option<Bench>,

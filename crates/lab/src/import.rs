@@ -136,7 +136,8 @@ pub fn import<P: fmt::Display>(
     Ok((run, cells))
 }
 
-/// Cells are files named by the slugs of network and arm, so two names must not share one.
+/// Checks that a name has a slug of its own. Cells are files named by the slugs of network and arm,
+/// so two names must not share one.
 fn distinct<'a>(
     what: &str,
     name: &str,
@@ -151,7 +152,8 @@ fn distinct<'a>(
     }
 }
 
-/// A group is bulk when all its responses have the same size, and that is a large one.
+/// Returns the groups of calls. A group is bulk if all its successful responses have the same size,
+/// and that is at least `BULK_BYTES`.
 fn groups<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<Group> {
     let mut sizes: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
     for call in calls {

@@ -241,7 +241,7 @@ fn read_payload(store: &Store, run: &Run, path: &str, limit: u64) -> io::Result<
     }
 }
 
-/// Where a study has this name in quotes.
+/// Returns where a study has this name in quotes, or an empty range if it does not.
 fn span_of(name: &str, text: &str) -> Range<usize> {
     let quoted = [format!("\"{name}\""), format!("'{name}'")];
     let found = quoted

@@ -3,10 +3,10 @@
 //! 1. `study` parses the question; every error has its file and line.
 //! 2. `plan` expands it: every cell with its id, in random order, with the common random numbers of
 //!    its block. It is pure: the same file and seed give the same plan, and shards partition it.
-//! 3. `run` finds what remains of the plan in the run's folder and gives it to workers, each with a
-//!    bench that it keeps from cell to cell.
-//! 4. `cell` starts a server with fresh keys and a driver with a fresh home, sends the driver its
-//!    steps, and closes the bench's window when the last row has arrived.
+//! 3. `run` finds what remains of the plan in the run's folder and gives it to workers. Each worker
+//!    keeps one bench from cell to cell.
+//! 4. `cell` starts a server with fresh keys and a driver with a fresh home, and sends the driver its
+//!    steps. It closes the bench's window when the last row has arrived.
 //! 5. `verify` checks the driver's rows against the server's log, where one contradiction fails the
 //!    cell, and the window against the audit's bounds. Blocks with a noisy cell are run again as a
 //!    whole after all others, up to three attempts in all.

@@ -1,9 +1,9 @@
 //! A relay: makes a TCP and UDP service that this host can reach reachable at the far end of a bench's
 //! link.
 //!
-//! Sockets stay in the namespace they were created in, so one process can listen at the far end of
-//! a bench and connect on the host, without further privileges. TCP is proxied: the link carries a
-//! connection between the client and this relay, and the service sees another one, from this host.
+//! Sockets stay in the namespace they were created in. One process can thus listen at the far end of a bench and
+//! connect on the host, without further privileges. TCP is proxied: the link carries a connection between the client
+//! and this relay, and the service sees another one, from this host.
 //!
 //! Each connection waits for the service by itself; where the service refuses one or does not answer,
 //! the client's is reset. A flow holds at most two buffers of [`tcp::BUFFER_BYTES`]; beyond them, TCP's flow

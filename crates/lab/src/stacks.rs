@@ -233,8 +233,8 @@ impl Driver {
         self.folder.missing(&self.command)
     }
 
-    /// Returns the kind of all keys for an arm that asks for one or leaves it to the stack, or why the
-    /// stack does not accept it.
+    /// Returns the kind of all keys for an arm, which asks for one or leaves it to the stack. Fails with the reason if
+    /// the stack does not accept it.
     pub(crate) fn key(&self, asked: Option<Certificate>) -> Result<Certificate, String> {
         let own = self.entry.certificate;
         match asked {
@@ -296,8 +296,8 @@ impl Folder {
         ))
     }
 
-    /// Returns the outermost file or folder on the way to `absent` that does not exist, from
-    /// `stacks/` on, or `absent` itself if it is not in this folder.
+    /// Returns the outermost file or folder on the way to `absent` that does not exist, from `stacks/` on. If `absent`
+    /// is not in this folder it is returned itself.
     fn first_missing(&self, absent: &Path) -> PathBuf {
         let Ok(inside) = absent.strip_prefix(&self.path) else {
             return absent.to_owned();

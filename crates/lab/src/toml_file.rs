@@ -1,4 +1,4 @@
-//! Reads the studies and networks that people name, and tells what they named instead.
+//! Reads the study and network files that users name, and recognises other files given by mistake.
 
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Network,
 }
 
-/// What people give instead.
+/// What users give by mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Instead {
     Url,

@@ -51,7 +51,7 @@ fn report(name: &str, spec: &PathSpec, gap_ns: u64) {
     println!("{name:<28} {:>8.2} {each_ns:>10.1}", 1000.0 / each_ns);
 }
 
-/// A full packet of one of four flows.
+/// Returns a full packet of one of four flows.
 fn packet(token: u64) -> Packet {
     Packet {
         token,

@@ -1,19 +1,18 @@
-//! Flow numbers and tickets: which packet of which flow, the key of every random draw.
+//! Flow numbers and tickets. A ticket identifies a packet within its flow; every random draw depends on it.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Direction, Packet};
 
-/// Flows that are told apart in each direction; later ones share the last number. A cell has tens
-/// of flows: the limit only keeps a port scan from using up memory.
+/// The number of flows that are distinguished in each direction; later ones share the last number. A cell has tens of
+/// flows: the limit only keeps a port scan from using up memory.
 const MAX_FLOWS: u32 = 1 << 16;
 /// IP bytes above which a packet counts as full-size: it carries bulk data. Acknowledgements and
 /// most requests are smaller.
 pub const FULL_SIZE_ABOVE_BYTES: u32 = 1000;
 
-/// Identifies a packet by its series and its number within that. The full-size packets of a flow are
-/// one series and all others are another, so that one acknowledgement more or less does not shift
-/// the draws of the data.
+/// Identifies a packet by its series and its number within that. The full-size packets of a flow are one series and all
+/// others are another. One acknowledgement more or less thus does not shift the draws of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
     /// Twice the number of the flow, plus 1 for packets that are not full-size.
@@ -55,9 +54,9 @@ pub enum FlowRule {
 
 /// Numbers the flows of one direction in the order in which they open.
 ///
-/// Both directions must agree on the numbers. The table of the up direction assigns them; its caller
-/// passes each new one to [`FlowTable::insert`] of the down direction before it delivers the packet
-/// that opened the flow, so that the number is there before any reply.
+/// Both directions must agree on the numbers. The table of the up direction assigns them. Its caller passes each new
+/// one to [`FlowTable::insert`] of the down direction before it delivers the packet that opened the flow. The number is
+/// thus there before any reply.
 ///
 /// A flow is identified by a number that the caller makes of both addresses and ports and that is
 /// the same in both directions. Flow numbers do not depend on its value.
@@ -133,7 +132,7 @@ impl FlowTable {
         number
     }
 
-    /// Even numbers are assigned by the up direction and odd ones by the down direction.
+    /// Returns the number of the next flow. The up direction assigns even numbers and the down direction odd ones.
     fn next_number(&mut self) -> u32 {
         let order = self.opened.min(MAX_FLOWS);
         self.opened = order + 1;

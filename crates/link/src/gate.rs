@@ -1,4 +1,4 @@
-//! When a direction is closed: outages and handovers.
+//! Gates: the times when a direction is closed, by outages and handovers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -15,8 +15,8 @@
 //! Every random draw for a packet is a function of this ticket, the seed and the purpose of the draw;
 //! there is no state. (Fades and jitter come and go by the clock, the same for all packets.) These are
 //! common random numbers: the tenth full-size packet of a flow gets the same draws in every arm of a
-//! comparison, and a second flow, one more acknowledgement, a stray ARP or one more stage shifts no
-//! other packet's. A packet without a flow number gets no ticket: it waits and queues
+//! comparison. A second flow, one more acknowledgement, a stray ARP or one more stage shifts no
+//! other packet's draws. A packet without a flow number gets no ticket: it waits and queues
 //! like the rest, but is never lost at random. Such are packets that are neither TCP nor UDP and,
 //! in a cell, those of connections from before its window ([`FlowRule::Opening`]).
 //!
@@ -34,8 +34,8 @@
 //! [`Path::poll`] returns how the packet left: [`Departure::Deliver`] or [`Departure::Drop`] with
 //! its cause, each token exactly once. Its ideal time, `at_ns`, follows from arrival times alone, in
 //! integers, whenever the caller polls: a late wake-up delays one packet and leaves no trace in the
-//! model. [`Path::next_deadline`] is the time of the next delivery, not of the next event inside, so
-//! a lone packet costs one wake-up and not one per stage.
+//! model. [`Path::next_deadline`] is the time of the next delivery, not of the next event inside.
+//! A lone packet thus costs one wake-up and not one per stage.
 //!
 //! Traces, gates, policies, fades and jitter run on virtual time from an origin: [`Path::start`], or the
 //! first packet. Rates and queues count IP bytes. At any moment [`Path::counters`] satisfies

@@ -1,9 +1,8 @@
 //! A carrier's NAT that drops mappings: the server then sees the same flow from another port.
 //!
-//! The NAT stands between the link and the server. A packet from the client meets it when it leaves
-//! the up direction, one from the server before it enters the down direction. A mapping belongs to a
-//! port of the client, whatever the destination (RFC 4787 section 4.1), and only packets from the
-//! client keep it alive (section 4.3, REQ-6).
+//! The NAT stands between the link and the server. A packet from the client meets it when it leaves the up direction,
+//! one from the server before it enters the down direction. A mapping belongs to a port of the client, whatever the
+//! destination (RFC 4787 section 4.1). Only packets from the client keep it alive (section 4.3, REQ-6).
 //!
 //! The first mapping of a port has the same number outside, and so has every connection when it
 //! opens: servers know a connection by that number, and logs go on to agree with the client. Every
@@ -290,7 +289,7 @@ mod tests {
         NatTable::new(expiry())
     }
 
-    /// The port that the server sees and whether it is new, at this time after the origin.
+    /// Returns the port that the server sees and whether it is new, at `at_ms` after the origin.
     fn tcp(table: &mut NatTable, at_ms: u64, port: u16, opens: bool) -> (u16, bool) {
         let at_ns = (100 + at_ms) * MS;
         let found = table.outbound(at_ns, endpoint(port), Transport::Tcp, opens);

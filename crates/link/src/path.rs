@@ -237,7 +237,8 @@ mod tests {
         assert_eq!(path.next_deadline(), None);
     }
 
-    /// 12 Mbit/s (a millisecond per packet), 20 ms.
+    /// Returns a path of 12 Mbit/s (a millisecond per packet of 1500 bytes) and 20 ms, with room for two packets in its
+    /// queue.
     fn spec() -> PathSpec {
         PathSpec {
             rate: RateSpec::constant(12_000_000),

@@ -63,8 +63,8 @@ impl Chance {
     }
 }
 
-/// Finalizer of SplitMix64 (Stafford's variant 13 of the MurmurHash3 mixer): every input bit
-/// reaches every output bit.
+/// Applies the finalizer of SplitMix64 (Stafford's variant 13 of the MurmurHash3 mixer): every
+/// input bit reaches every output bit.
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -130,17 +130,17 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Nanoseconds in so many milliseconds.
+/// Converts milliseconds to nanoseconds.
 pub(crate) fn ns(ms: f64) -> u64 {
     (ms * NS_PER_MS as f64).round() as u64
 }
 
-/// Bits per second in so many kilobits per second.
+/// Converts kilobits per second to bits per second.
 pub(crate) fn bps(kbps: f64) -> u64 {
     (kbps * 1000.0).round() as u64
 }
 
-/// Parts per billion in so many percent.
+/// Converts percent to parts per billion.
 pub(crate) fn ppb(percent: f64) -> u32 {
     (percent * 10_000_000.0).round() as u32
 }

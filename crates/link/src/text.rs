@@ -2,17 +2,17 @@
 
 use crate::time::NS_PER_MS;
 
-/// Milliseconds.
+/// Formats a time in milliseconds, without the unit.
 pub(crate) fn ms(ns: u64) -> String {
     decimal(ns as f64 / NS_PER_MS as f64)
 }
 
-/// Percent.
+/// Formats a share in percent.
 pub(crate) fn percent(ppb: u32) -> String {
     format!("{} %", decimal(f64::from(ppb) / 1e7))
 }
 
-/// At most four decimals, without trailing zeros.
+/// Formats a number with at most four decimals and without trailing zeros.
 pub(crate) fn decimal(number: f64) -> String {
     let text = format!("{number:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! Whether a sample survives Protobuf.
+//! Checks that a sample survives Protobuf.
 
 use std::marker::PhantomData;
 
@@ -77,8 +77,8 @@ fn member_difference(
     })
 }
 
-/// The first member that only the other has. Members of both are compared once: at every level twice would double
-/// the time with each.
+/// Returns the path of the first member that only the other has. Members of both are compared once: comparing twice at
+/// every level would double the time with each.
 fn first_added(one: &Map<String, Value>, other: &Map<String, Value>, path: &str) -> Option<String> {
     let is_added = |(key, value): &(&String, &Value)| !one.contains_key(*key) && !is_nothing(value);
     let (key, _) = other.iter().find(is_added)?;

@@ -1,4 +1,4 @@
-//! From Protobuf to JSON, by reflection.
+//! Decodes Protobuf to JSON, by reflection.
 
 use prost_reflect::{DynamicMessage, MapKey, Value as Proto};
 use serde_json::{Map, Number, Value};

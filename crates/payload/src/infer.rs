@@ -1,4 +1,4 @@
-//! From samples to a schema.
+//! Infers a schema from samples.
 
 use crate::lower::lower;
 use crate::observe::{ObserveValue, Traversal};

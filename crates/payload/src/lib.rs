@@ -9,15 +9,15 @@
 //!    chosen and a [`Note`] gives the choice and its reason. [`Schema::to_proto`] prints the schema.
 //! 3. [`Schema::encode`] writes a sample as Protobuf, [`Schema::decode`] reads it back, and
 //!    [`Schema::check`] compares the two.
-//! 4. [`encodings`] writes the sample in every encoding that an app could use, and [`benchmarks`]
-//!    returns the loops that make and read them, to be timed by the caller.
+//! 4. [`encodings`] writes the sample in every encoding that an app could use. [`benchmarks`] returns
+//!    the loops that make and read them, to be timed by the caller.
 //!
 //! # What Protobuf cannot express
 //!
 //! In a field, JSON has four ways to say "nothing": no such key, `null`, `[]` and, for a map, `{}`.
 //! Protobuf has one: the field is not set. It reads back as what the samples had there. Where they
 //! had several, it reads back as an empty list or map rather than as nothing, and as no key rather
-//! than as `null`, and a note says so. As elements of a list the four stay distinct. `1` and `1.0`
+//! than as `null`. A note says so. As elements of a list the four stay distinct. `1` and `1.0`
 //! are the same number, and integers among fractions are doubles. Keys come back in another order.
 //!
 //! # What is left out

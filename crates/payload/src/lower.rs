@@ -1,4 +1,4 @@
-//! From observations to messages.
+//! Lowers observations to messages.
 
 mod notes;
 mod number;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// An object with at least this many keys, all of which look like ids, is taken for a map. Fewer
+/// An object with at least this many keys is taken for a map if all of them look like ids. Fewer
 /// might be fields that happen to be named so.
 const MIN_MAP_KEYS: usize = 8;
 

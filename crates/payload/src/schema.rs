@@ -50,7 +50,7 @@ pub(crate) enum Role {
     Entries,
     /// A list, with one repeated field. Only where Protobuf allows no `repeated`.
     List,
-    /// A value of one of several kinds: a field per kind, of which one is set, or none for `null`.
+    /// A value of one of several kinds. It has a field per kind: one is set, or none for `null`.
     Union,
     /// A value that was always `null`.
     Null,

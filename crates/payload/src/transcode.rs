@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use serde_json::Value;
 
-    /// Numbers and strings of every width in either format, and nested lists and objects.
+    /// Returns numbers and strings of every width in either format, and nested lists and objects.
     fn text() -> String {
         let numbers: Vec<String> = (0..64)
             .flat_map(|bit| [(1_i128 << bit), (1_i128 << bit) - 1, -(1_i128 << bit)])

@@ -11,7 +11,8 @@ use serde_json::{Map, Number, Value, json};
 
 mod protoc;
 
-/// Keys that are valid names, that are not, that map to the same name, and that look like ids.
+/// Generates keys that are valid names, that are not, that map to the same name, and that look like
+/// ids.
 fn key() -> impl Strategy<Value = String> {
     const KEYS: &[&str] = &[
         "id",
@@ -71,7 +72,7 @@ fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
         .prop_map(|members: BTreeMap<String, Value>| Value::Object(Map::from_iter(members)))
 }
 
-/// A scalar or a list of scalars.
+/// Generates a scalar or a list of scalars.
 fn flat() -> impl Strategy<Value = Value> {
     prop_oneof![
         3 => scalar(),
@@ -86,7 +87,7 @@ fn top() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The schema as a descriptor, without the notes.
+/// Returns the schema as a descriptor, without the notes.
 fn file(schema: &Schema) -> prost_reflect::prost_types::FileDescriptorProto {
     schema
         .descriptor()

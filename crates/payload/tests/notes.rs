@@ -3,7 +3,7 @@
 
 use payload::{InferError, Sample, Schema, infer};
 
-/// The schema of samples named `a`, `b`, `c`, which all survive it.
+/// Returns the schema of samples named `a`, `b`, `c`, and asserts that all survive it.
 fn schema(texts: &[&str]) -> Schema {
     let schema = try_schema(texts).unwrap();
     for (name, json) in NAMES.iter().zip(texts) {
@@ -31,7 +31,7 @@ fn notes(schema: &Schema) -> Vec<String> {
     schema.notes().iter().map(ToString::to_string).collect()
 }
 
-/// The declaration of one field `x` with these values, and the notes.
+/// Returns the declaration of one field `x` with these values, and the notes.
 fn field(values: &[&str]) -> (String, Vec<String>) {
     let texts: Vec<String> = values
         .iter()

@@ -1,4 +1,4 @@
-//! From the start to the request's arrival at the server.
+//! The handshake: from the start to the request's arrival at the server.
 
 use link::Direction::{self, Down, Up};
 

@@ -1,4 +1,4 @@
-//! How long a response takes on an access network, derived from the protocols' rules alone.
+//! Predicts how long a response takes on an access network, from the protocols' rules alone.
 //!
 //! The life of a transfer, packet by packet in virtual time:
 //!
@@ -135,7 +135,7 @@ pub fn predict(
     })
 }
 
-/// Predicts when a response with a body of about so many bytes arrives: the median over bodies within 10 %. Whether the
+/// Predicts when a response with a body of about `body` bytes arrives: the median over bodies within 10 %. Whether the
 /// last window just holds a response, or needs another round trip, is an accident of its size.
 pub fn predict_about(
     network: &Network,

@@ -88,7 +88,7 @@ impl Pipe {
             })
     }
 
-    /// Packets from server to client that were dropped so far.
+    /// Returns how many packets from server to client were dropped so far.
     pub(crate) fn dropped(&self) -> u64 {
         self.down.counters().dropped.total()
     }

@@ -19,7 +19,7 @@ fn network(down: &str, up: &str) -> Network {
     Network::parse("x.toml", &text).unwrap()
 }
 
-/// A round trip of 100 ms and no rate limit.
+/// Returns a network with a round trip of 100 ms and no rate limit.
 fn far() -> Network {
     network("delay_ms = 50", "delay_ms = 50")
 }

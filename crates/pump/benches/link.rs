@@ -173,7 +173,7 @@ fn delays(bench: &mut Bench, spacing_ns: u64, count: u32) -> Result<Vec<Row>, Fa
     delays_after(bench, spacing_ns, count, || Ok(()))
 }
 
-/// As [`delays`], with something done before each window.
+/// Measures like [`delays`], and calls `before` before each window.
 fn delays_after(
     bench: &mut Bench,
     spacing_ns: u64,

@@ -213,9 +213,9 @@ impl Bench {
         self.begin(false)
     }
 
-    /// Begins the window of a cell, as [`Bench::begin_window`] does. Only connections whose opening
-    /// (a TCP SYN, a QUIC Initial) crosses the link from client to server within the window get a
-    /// number and so random draws. All other TCP and UDP packets are [`crate::Stray`].
+    /// Begins the window of a cell, as [`Bench::begin_window`] does. A connection gets a number, and so random draws,
+    /// only if its opening crosses the link from client to server within the window. An opening is a TCP SYN or a QUIC
+    /// Initial. All other TCP and UDP packets are [`crate::Stray`].
     pub fn begin_cell(&mut self) -> Result<(), BenchError> {
         self.begin(true)
     }
@@ -277,8 +277,8 @@ impl Bench {
         Ok(records.iter().filter_map(TapRecord::from_bytes).collect())
     }
 
-    /// Returns what one end sent and received in the last window as a pcapng file, and the number of
-    /// frames that exceeded the room of [`Bench::set_capture`].
+    /// Returns what one end sent and received in the last window as a pcapng file. Also returns the number of frames
+    /// that exceeded the room of [`Bench::set_capture`].
     pub fn capture(&mut self, side: Side) -> Result<(File, u64), BenchError> {
         self.request_file(&Request::Capture { side })
             .map(|(fd, missed)| (File::from(fd), missed))

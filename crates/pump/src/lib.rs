@@ -6,9 +6,9 @@
 //! [`Bench::start`] starts a second process, which runs [`init_main`]. Without the capabilities to
 //! build a network it enters a user namespace that maps the caller to itself and grants them; from
 //! then on root and other users take the same path. It creates a mount, a PID and a network
-//! namespace, becomes process 1 of them, mounts a private `/proc` and private hosts, nsswitch and
-//! resolver files, and creates two more network namespaces, *client* and *server*, each connected
-//! to its own by a veth pair:
+//! namespace and becomes process 1 of them. It mounts a private `/proc` and private hosts, nsswitch
+//! and resolver files. It then creates two more network namespaces, *client* and *server*, each
+//! connected to its own by a veth pair:
 //!
 //! ```text
 //!   client            link (init)                     server
@@ -16,13 +16,13 @@
 //!                          | <- down |
 //! ```
 //!
-//! Nothing routes between them. Two threads, one per direction, carry whole Ethernet frames: out of
-//! a mapped receive ring, in which the kernel stamps them with their arrival time, through a
-//! [`link::Path`], and out of the other interface at the time that the model gives. All time in the
-//! model is virtual and computed from arrival stamps: a thread that wakes up late delays one packet
-//! and never the average. The threads share nothing with ordinary ones but a control channel with
-//! room for one message, and with each other the numbers of flows and, on networks with a NAT, its
-//! mappings, both of which the up direction assigns.
+//! Nothing routes between them. Two threads, one per direction, carry whole Ethernet frames. The
+//! kernel puts a frame into a mapped receive ring and stamps it with its arrival time. The thread
+//! passes it through a [`link::Path`] and sends it out of the other interface at the time that the
+//! model gives. All time in the model is virtual and computed from arrival stamps: a thread that
+//! wakes up late delays one packet and never the average. With ordinary threads they share only a
+//! control channel with room for one message. With each other they share the numbers of flows and,
+//! on networks with a NAT, its mappings. The up direction assigns both.
 //!
 //! The endpoints' interfaces send wire-size frames only (segmentation happens before them) and
 //! leave checksums to the link, which completes them. Neighbour entries are static and nothing is

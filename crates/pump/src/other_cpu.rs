@@ -94,8 +94,8 @@ impl OtherCpu {
         used_ns + adopted_ns.saturating_sub(elsewhere_ns)
     }
 
-    /// Returns what processes that have ended had used before, by the ancestor to which their time
-    /// went if each was waited for: a child that ends gives its parent the time of its whole life.
+    /// Returns the time that processes which have ended had used before. Each goes to the ancestor that got it if each
+    /// was waited for: a child that ends gives its parent the time of its whole life.
     fn used_before_by_ended_children(&self, earlier: &Self) -> HashMap<i32, u64> {
         let mut before = HashMap::new();
         let ended = |pid: i32, then: &Process| self.same(pid, then).is_none();
@@ -142,7 +142,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// Processes as (id, parent, start, own, children), in seconds.
+    /// Returns processes given as (id, parent, start, own, children), in seconds.
     fn processes(list: &[(i32, i32, u64, u64, u64)]) -> OtherCpu {
         let process = |&(pid, parent, start, own, children)| {
             let process = Process {

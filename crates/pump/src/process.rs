@@ -19,9 +19,9 @@ use crate::sys;
 /// Longest line of a [`ProcessEvent`].
 const EVENT_MAX: u64 = 4096;
 
-/// A command to run at one end of a bench. The process gets the caller's user and groups unless it
-/// is confined, no capabilities unless `raw_sockets`, a process group of its own, and of the caller's
-/// environment and descriptors only what is listed here.
+/// A command to run at one end of a bench. The process gets the caller's user and groups unless it is confined, and no
+/// capabilities unless `raw_sockets`. It gets a process group of its own, and of the caller's environment and
+/// descriptors only what is listed here.
 #[derive(Debug, Default)]
 pub struct Spawn {
     /// The program; a bare name is looked up in the `PATH` of `env`.
@@ -73,8 +73,8 @@ impl Process {
     /// Waits for the process to end, at most `timeout` (`None`: indefinitely). Returns `Ok(None)`
     /// after a timeout.
     ///
-    /// When a foreground process is stopped (Ctrl-Z), the caller's process group stops with it and
-    /// continues with it, as if both were one job of the shell.
+    /// When a foreground process is stopped (Ctrl-Z), the caller's process group stops and continues with it, as if
+    /// both were one job of the shell.
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<Exit>, BenchError> {
         let until = timeout.map(|t| Instant::now() + t);
         while self.exit.is_none() {

@@ -11,7 +11,7 @@ const DURATION: Duration = Duration::from_millis(1500);
 
 static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Notes that a teardown has begun.
+/// Records that a teardown has begun.
 pub(crate) fn begun() {
     *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }

@@ -84,7 +84,7 @@ fn packets_of_earlier_connections_are_stray() {
     }
 }
 
-/// 20 ms, with 3 % loss.
+/// Returns a network with a round trip of 20 ms and 3 % loss.
 fn lossy() -> Network {
     common::network(PathSpec {
         delay_ns: 10_000_000,
@@ -93,8 +93,8 @@ fn lossy() -> Network {
     })
 }
 
-/// Runs a download in a cell, after packets of an earlier connection if asked for, and returns of
-/// each full-size packet down whether it was lost, and the number of stray packets.
+/// Runs a download in a cell, after packets of an earlier connection if `late_packets`. Returns
+/// whether each full-size packet down was lost, and the number of stray packets.
 fn losses(bench: &mut Bench, listener: &TcpListener, late_packets: bool) -> (Vec<bool>, u64) {
     bench.set_network(&common::delay_ms(1), 1).unwrap();
     let mut earlier = connect(bench, listener);

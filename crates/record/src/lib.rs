@@ -12,7 +12,7 @@
 //!    interrupted for long is started again from its first cell: next *invocation*.
 //! 3. [`Store`] writes a record under a temporary name, syncs it, renames it and syncs the folder:
 //!    a file with a record's name is complete, even after kill -9 or with a full disk.
-//! 4. A folder is read into [`RunData`], which checks that cells and plan belong together and puts
+//! 4. A folder is read into [`RunData`], which checks that cells and plan belong together. It puts
 //!    the cells in the plan's order, independent of the order of files.
 //! 5. [`merge`] combines shards into their union; their order and duplicates make no difference.
 //!    [`RunData::with_status`] returns which cells count and which were superseded; none is lost.

@@ -1,4 +1,4 @@
-//! What a server's transport tells of its sending on one connection.
+//! Figures that a server's transport reports of its sending on one connection.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -42,7 +42,7 @@ fn records_match_the_frozen_ones() {
     assert_eq!(Store::open(golden()).unwrap().read().unwrap(), data);
 }
 
-/// One record of each outcome.
+/// Returns a run with one record of each outcome.
 fn invented() -> RunData {
     let run = common::run(2);
     let reason = || "invented".to_owned();

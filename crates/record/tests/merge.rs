@@ -8,7 +8,8 @@ use common::{cell, run};
 use proptest::prelude::*;
 use record::*;
 
-/// Cells of a run of four blocks: some have a second attempt, one block a second invocation.
+/// Returns the cells of a run of four blocks: some have a second attempt, one block a second
+/// invocation.
 fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for planned in &run(4).plan {

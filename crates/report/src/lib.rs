@@ -6,14 +6,13 @@
 //!    populations by the plan, and estimates their figures (`figures`).
 //! 2. It compares the arms with the baseline request by request, and checks that copies of the baseline met the same
 //!    losses and agree (`verdicts`).
-//! 3. It derives a recommendation for each network and over all of them, or says why there is none (`answer`).
+//! 3. It derives a recommendation for each network and over all of them, or the reason why there is none (`answer`).
 //! 4. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
-//! 5. The formats only lay it out (`formats`, with the words of `words`): [`brief`] and, in full, [`human`] for the terminal, [`json`] with a published schema
-//!    (`docs/report.schema.json`), [`html`] as one offline page, [`markdown`] for a pull request,
-//!    [`card`] as a picture. [`csv`]
-//!    is not a summary but the calls themselves, one per row, for other tools, and so
-//!    are [`hdr_logs`], their histograms.
+//! 5. The formats only lay it out (`formats`, in the words of `words`). [`brief`] and, in full, [`human`] are for the
+//!    terminal, [`json`] has a published schema (`docs/report.schema.json`), and [`html`] is one offline page.
+//!    [`markdown`] is for a pull request, and [`card`] is a picture. [`csv`] is not a summary but the calls themselves,
+//!    one per row, for other tools, and so are [`hdr_logs`], their histograms.
 //!
 //! [`apply_thresholds`] adds what a user's own conditions say of the figures ([`Threshold`]).
 //!

@@ -16,7 +16,7 @@ fn old() -> RunData {
     data(&quickstart(), &NETWORKS, 10, 1)
 }
 
-/// A run in which quinn's first requests have become slower and its image faster.
+/// Returns a run in which quinn's first requests have become slower and its image faster.
 fn new() -> RunData {
     let mut arms = quickstart();
     (arms[2].first_ms, arms[2].bulk_ms) = (300.0, 900.0);

@@ -1,4 +1,4 @@
-//! Which requests and cells count, and as what.
+//! Tests that requests and cells are counted, or not, as what they are.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

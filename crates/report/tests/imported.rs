@@ -8,7 +8,7 @@ use invented::{Invented, arm, data};
 use record::RunData;
 use report::{Advice, Summary};
 
-/// Warm requests of one group.
+/// Returns a run with only the warm requests of one group.
 fn imported(arms: &[Invented], networks: &[&str], blocks: u32) -> RunData {
     let invented = data(arms, networks, blocks, 1);
     let mut run = invented.run().clone();

@@ -10,7 +10,7 @@ use report::{Bound, LoadFigures, Quantity, summarise};
 
 const MS: u64 = 1_000_000;
 
-/// 200 requests in 2 s, of 1 to 200 ms, of which the longest `timed_out` were given up.
+/// Returns 200 requests in 2 s, of 1 to 200 ms. The longest `timed_out` of them were given up.
 fn load(timed_out: u64) -> Load {
     let mut times = Distribution::new();
     for ms in 1..=200 - timed_out {
@@ -66,7 +66,7 @@ fn percentile(figures: &LoadFigures, percent: f64) -> Option<Quantity> {
     Some(known.find(|p| p.percent == percent)?.value.clone())
 }
 
-/// The histogram keeps three digits.
+/// Asserts that a value is as expected within 0.1 %, since the histogram keeps three digits.
 #[track_caller]
 fn assert_near(found: Option<&Quantity>, expected: f64) {
     let found = found.unwrap().value.unwrap();

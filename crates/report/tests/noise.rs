@@ -1,4 +1,4 @@
-//! Whether noise depends on the arm.
+//! Tests that the report tells whether noise depends on the arm.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

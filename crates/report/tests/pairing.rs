@@ -1,4 +1,4 @@
-//! Whether the report notices that arms of a block did not meet the same losses.
+//! Tests that the report notices when arms of a block did not meet the same losses.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use report::{AaCheck, CommonLosses, Summary, brief, human, summarise};
 const BASELINE: &str = "hyper h2";
 const COPY: &str = "hyper h2 again";
 
-/// Gives every cell packets, of which `lost` from the server were lost at random.
+/// Gives every cell packets. Those of the server that `lost` returns were lost at random.
 fn with_packets(networks: &[&str], lost: impl Fn(&Cell) -> Vec<u32>) -> RunData {
     let mut arms = quickstart();
     arms.truncate(3);
@@ -36,12 +36,12 @@ fn with_packets(networks: &[&str], lost: impl Fn(&Cell) -> Vec<u32>) -> RunData 
     RunData::new(data.run().clone(), cells).unwrap()
 }
 
-/// Two packets of every block, the same for all arms.
+/// Returns two packets of every block, the same for all arms.
 fn common(cell: &Cell) -> Vec<u32> {
     vec![cell.block, cell.block + 100]
 }
 
-/// As many, of which none is in common.
+/// Returns as many packets as `common`, and none of those.
 fn other(cell: &Cell) -> Vec<u32> {
     vec![cell.block + 200, cell.block + 300]
 }

@@ -14,7 +14,7 @@ fn golden(file: &str, actual: &str) {
     testing::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), actual);
 }
 
-/// Returns a run with three noisy cells, of which two were clean on retry.
+/// Returns a run with three noisy cells. Two of them were clean on retry.
 fn run_with_noise() -> RunData {
     let data = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
     let mut cells = Vec::new();

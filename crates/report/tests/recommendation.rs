@@ -1,4 +1,4 @@
-//! What a report recommends, and what it says of other reasons.
+//! Tests of what a report recommends, and of other reasons that it gives.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

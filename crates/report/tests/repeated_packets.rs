@@ -1,4 +1,4 @@
-//! Whether the report says that blocks repeat the same packets.
+//! Tests that the report notes blocks which repeat the same packets.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use invented::{data, quickstart};
 use record::{Cell, PacketSeries, RunData};
 use report::summarise;
 
-/// A network without chance whose queue dropped packets of every cell.
+/// Returns a run on a network without chance whose queue dropped packets of every cell.
 fn repeated() -> RunData {
     let data = data(&quickstart()[..3], &["calm"], 6, 1);
     let mut run = data.run().clone();

@@ -1,4 +1,4 @@
-//! What the server told of its sending.
+//! Tests of the figures that the server reports of its sending.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,8 +8,8 @@ use invented::{data, quickstart};
 use record::{Cell, ConnectionSettings, PacketSeries, RunData, Sender};
 use report::{Sending, Spread, html, human, summarise};
 
-/// Gives every cell two packets that the link dropped, and one sender for each connection over
-/// TCP and over QUIC. QUIC's, like quinn, does not tell what was spurious.
+/// Gives every cell two packets that the link dropped, and one sender for each connection over TCP
+/// and over QUIC. The sender over QUIC, like quinn, does not report spurious losses.
 fn with_senders(tcp: &Sender, quic: impl Fn(&Cell) -> Sender) -> RunData {
     let invented = data(&quickstart(), &["true-metro"], 10, 1);
     let mut cells = invented.cells().to_vec();

@@ -9,8 +9,8 @@ use record::{Call, CallResult, RunData};
 use report::{Bound, Comparison, Measure, Part, Summary, human, summarise};
 use stats::Verdict;
 
-/// Two arms with equal times, of 12 warm requests per block. Each second and third of them in the other
-/// arm is changed.
+/// Returns two arms with equal times, of 12 warm requests per block. Each second and third of them in the other arm is
+/// changed.
 fn two_arms(tail_percent: Option<f64>, change: impl Fn(&mut Call)) -> RunData {
     let same = |name| arm(name, "h2", 383.0, 133.0, 1_800.0);
     let arms: [Invented; 2] = [same("base"), same("other")];

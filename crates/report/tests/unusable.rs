@@ -170,7 +170,7 @@ fn baseline_is_advised_if_every_other_arm_was_given_up() {
     }
 }
 
-/// Returns arms of which only quinn h3 differs from the baseline: it is faster.
+/// Returns arms among which only quinn h3 differs from the baseline: it is faster.
 fn only_quinn_differs() -> Vec<Invented> {
     let mut arms = quickstart();
     arms.truncate(3);

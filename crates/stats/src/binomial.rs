@@ -4,7 +4,7 @@
 /// Arguments of [`ln_gamma`] from which Stirling's series is exact to the last digits.
 const STIRLING_FROM: f64 = 12.0;
 
-/// Returns how probable at least `hits` are in so many independent trials, each of which is a hit with probability
+/// Returns the probability of at least `hits` in `trials` independent trials, each of which is a hit with probability
 /// `p`, 0 < p < 1.
 pub fn at_least(hits: usize, trials: usize, p: f64) -> f64 {
     match hits.checked_sub(1) {

@@ -14,10 +14,9 @@ pub fn median(values: &[Span]) -> Option<Span> {
 /// Returns the median over blocks with its interval, given one value per block. `None` without a
 /// block.
 ///
-/// The ends of the interval are interpolated between order statistics (Hettmansperger and Sheather,
-/// "Confidence intervals based on interpolated order statistics", 1986), which gives about the
-/// coverage of `level` for any number of blocks. With too few blocks for `level`, the interval is the
-/// whole range, with the coverage that has.
+/// The ends of the interval are interpolated between order statistics (Hettmansperger and Sheather, "Confidence
+/// intervals based on interpolated order statistics", 1986). That gives about the coverage of `level` for any number of
+/// blocks. With too few blocks for `level`, the interval is the whole range, with the coverage that has.
 pub fn estimate(blocks: &[Span], level: Level) -> Option<Estimate> {
     let value = median(blocks)?;
     Some(Estimate {

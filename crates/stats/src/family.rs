@@ -39,12 +39,12 @@ pub struct FamilyResult {
 
 /// Compares all arms of a report with the baseline, with a share `error` (e.g. 0.05) of mistakes.
 ///
-/// Families with at least one comparison that stands out are selected by the procedure of Benjamini
-/// and Hochberg on Simes' p-values (Benjamini and Bogomolov, "Selective inference on multiple
-/// families of hypotheses", 2014). In each selected family, the intervals are made at the level at
-/// which at most a share `error` of those behind a verdict is expected to miss (Benjamini and
-/// Yekutieli, "False discovery rate-adjusted multiple confidence intervals for selected parameters",
-/// 2005), averaged over the selected families. A wrong verdict implies an interval that misses.
+/// Families with at least one comparison that stands out are selected. The procedure is that of Benjamini and Hochberg
+/// on Simes' p-values (Benjamini and Bogomolov, "Selective inference on multiple families of hypotheses", 2014). All
+/// intervals of a selected family have the same level. At this level, at most a share `error` of the intervals behind a
+/// verdict is expected to miss, averaged over the selected families (Benjamini and Yekutieli, "False discovery
+/// rate-adjusted multiple confidence intervals for selected parameters", 2005). A wrong verdict implies an interval
+/// that misses.
 ///
 /// Every comparison gets an interval of its family's level, decided or not; with too few blocks for
 /// that level, it is the whole range with the coverage that has. Comparisons without a block get the
@@ -195,12 +195,12 @@ mod tests {
 
     const FASTER: f64 = -10.0;
 
-    /// `blocks` blocks that all agree.
+    /// Returns `blocks` blocks that all agree.
     fn unanimous(blocks: usize) -> Differences {
         differences(&vec![FASTER; blocks])
     }
 
-    /// Blocks that no rank decides.
+    /// Returns blocks that no rank decides.
     fn undecidable(blocks: usize) -> Differences {
         let both = |i| if i % 2 == 0 { -50.0 } else { 50.0 };
         differences(&(0..blocks).map(both).collect::<Vec<_>>())
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    /// A family of which `decidable` of `of` comparisons are unanimous.
+    /// Returns a family of `of` comparisons, `decidable` of them unanimous.
     fn family(decidable: usize, of: usize, blocks: usize) -> Family {
         let comparisons = (0..of).map(|i| match i < decidable {
             true => unanimous(blocks),

@@ -7,20 +7,20 @@
 //! 2. In each block the baseline is subtracted from the arm step by step, and the median of these
 //!    differences is the block's value ([`block_difference`]). What the arms of a block have in common
 //!    (random numbers, machine, minute) cancels out; [`rank_correlation`] measures how much that was.
-//!    The requests of a block share a process, a connection and a minute and are not independent, so
-//!    that from here on the block is the unit of evidence.
+//!    The requests of a block share a process, a connection and a minute and are not independent.
+//!    From here on the block is the unit of evidence.
 //! 3. The median of the blocks' values is the [`Estimate`]. Its interval runs from the r-th smallest
-//!    to the r-th largest value, with a coverage that is known exactly for any continuous
-//!    distribution ([`Ranks::Fixed`]), or that holds even if blocks are added until the result is
-//!    clear ([`Ranks::Anytime`]).
-//! 4. [`decide`] takes the differences of all comparisons of a report, finds the level of their
-//!    intervals, and compares each interval with zero and with the margin, the largest difference that
+//!    to the r-th largest value. Its coverage is known exactly for any continuous distribution
+//!    ([`Ranks::Fixed`]), or holds even if blocks are added until the result is clear
+//!    ([`Ranks::Anytime`]).
+//! 4. [`decide`] takes the differences of all comparisons of a report and finds the level of their
+//!    intervals. It compares each interval with zero and with the margin, the largest difference that
 //!    does not matter. The result is a [`Verdict`].
 //!
 //! # Figures of one arm
 //!
-//! [`estimate`] gives the median over blocks with an interval that is interpolated between ranks, so
-//! that it covers about 95 % for any number of blocks from 6 on. [`quantile`] gives a high quantile with
+//! [`estimate`] gives the median over blocks with an interval that is interpolated between ranks.
+//! It thus covers about 95 % for any number of blocks from 6 on. [`quantile`] gives a high quantile with
 //! an interval where each block has enough requests, and [`compare_reliability`] compares failures.
 //! [`fisher_exact`] compares two shares of independent events, [`at_least`] one share with a given one.
 //!
@@ -46,8 +46,8 @@
 //! # Limits
 //!
 //! The interval is for the median *block*, on this machine and under this emulated network. It says
-//! nothing about blocks that were not drawn, and a difference between two arms neither of which is
-//! the baseline is not tested at all. The error rate of [`decide`] is proven for independent or
+//! nothing about blocks that were not drawn. A difference between two arms is not tested at all
+//! unless one of them is the baseline. The error rate of [`decide`] is proven for independent or
 //! positively dependent comparisons; arms that share a baseline are close to that, and the tests
 //! simulate them.
 //!

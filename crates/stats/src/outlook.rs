@@ -1,4 +1,4 @@
-//! Whether more blocks would decide a comparison.
+//! Estimates whether more blocks would decide a comparison.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,9 +56,9 @@ impl Outlook {
 
 /// Returns the outlook of differences that are undecided at `level`.
 ///
-/// An interval excludes what is beyond a margin if fewer blocks than its rank lie there. With a
-/// share q of such blocks (Jeffreys' estimate from those so far), N blocks decide with the
-/// probability that a binomial (N, q) number is below the rank for N blocks.
+/// An interval excludes what is beyond a margin if fewer blocks than its rank lie there. Let q be the share of such
+/// blocks, by Jeffreys' estimate from those so far. N blocks decide with the probability that a binomial (N, q) number
+/// is below the rank for N blocks.
 pub(crate) fn outlook(differences: &[Span], margin: f64, level: Level, ranks: Ranks) -> Outlook {
     let n = differences.len();
     if n == 0 {

@@ -9,16 +9,16 @@ use crate::span::Span;
 /// Returns the difference between arm and baseline in one block: the median over its steps of arm
 /// minus baseline, given the (arm, baseline) times of each step that both made. `None` without a step.
 ///
-/// Both arms meet the same losses at the same step, so subtracting step by step removes more of what
-/// they have in common than subtracting medians.
+/// Both arms meet the same losses at the same step. Subtracting step by step therefore removes more of what they have
+/// in common than subtracting medians.
 pub fn block_difference(steps: &[(Span, Span)]) -> Option<Span> {
     let differences: Vec<Span> = steps.iter().map(|(arm, base)| arm.minus(*base)).collect();
     median(&differences)
 }
 
-/// Returns the factor by which the arm is faster than the baseline in one block: the median over its
-/// steps of baseline / arm, on a logarithmic scale, so that 2x faster and 2x slower are equally far
-/// from no difference. `None` without a step or when any time is not positive.
+/// Returns the factor by which the arm is faster than the baseline in one block: the median over its steps of baseline
+/// / arm. The scale is logarithmic, so that 2x faster and 2x slower are equally far from no difference. `None` without
+/// a step or when any time is not positive.
 pub fn block_speedup(steps: &[(Span, Span)]) -> Option<Span> {
     let positive = |(arm, base): &(Span, Span)| arm.lo > 0.0 && base.lo > 0.0;
     if !steps.iter().all(positive) {
@@ -31,9 +31,9 @@ pub fn block_speedup(steps: &[(Span, Span)]) -> Option<Span> {
     Some(median(&logs)?.map_increasing(f64::exp))
 }
 
-/// Returns the median over blocks of the factors by which an arm is faster, on a logarithmic scale,
-/// with an interval of the same ranks and coverage as that of `difference`, which must be from the
-/// same blocks. `None` if it is from another number of blocks, or has no ranks.
+/// Returns the median over blocks of the factors by which an arm is faster, on a logarithmic scale. Its interval has
+/// the same ranks and coverage as that of `difference`, which must be from the same blocks. `None` if it is from
+/// another number of blocks, or has no ranks.
 pub fn speedup(factors: &[Span], difference: &Estimate) -> Option<Estimate> {
     let Method::OrderStatistics { rank } = difference.interval.method else {
         return None;

@@ -1,4 +1,4 @@
-//! How many blocks a study needs before anything can be decided.
+//! The number of blocks that a study needs before anything can be decided.
 
 use crate::interval::Level;
 use crate::ranks::{MIN_BLOCKS, Ranks};
@@ -64,7 +64,7 @@ mod tests {
         }
     }
 
-    /// Six families of four arms, of which `decidable` are unanimous in `families` of them.
+    /// Returns six families of four arms. In `families` of them, `decidable` arms are unanimous.
     fn report(decidable: usize, families: usize, blocks: usize) -> Vec<Family> {
         let differences = |decidable| Differences {
             by_block: (0..blocks)

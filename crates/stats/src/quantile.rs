@@ -18,7 +18,7 @@ pub enum Quantile {
     /// its interval.
     WithinBlocks(Estimate),
     /// The quantile over the requests of all blocks. It has no interval: blocks differ, so that the
-    /// slowest requests come from a few blocks, and no interval of useful width contains the true
+    /// slowest requests come from a few blocks. No interval of useful width contains the true
     /// quantile as often as stated. (With 10 blocks and a standard deviation between blocks as large
     /// as within, percentile intervals from resampled blocks cover 75 % for 95 %; one that covers
     /// 92 % has no upper end in three of four cases.)
@@ -79,9 +79,9 @@ pub fn block_quantile(requests: &[Span], q: f64) -> Option<Span> {
     (!requests.is_empty()).then(|| median_unbiased(requests, q))
 }
 
-/// Returns the quantile of one block's requests, interpolated so that it is too high as often as too
-/// low whatever the distribution (Hyndman and Fan, "Sample quantiles in statistical packages", 1996,
-/// definition 8). The nearest rank would be too low: of 20 requests, the 19th is the 92nd percentile.
+/// Returns the quantile of one block's requests, interpolated between two of them. Whatever the distribution, it is too
+/// high as often as too low (Hyndman and Fan, "Sample quantiles in statistical packages", 1996, definition 8). The
+/// nearest rank would be too low: of 20 requests, the 19th is the 92nd percentile.
 fn median_unbiased(requests: &[Span], q: f64) -> Span {
     let n = requests.len();
     let position = (q * (n as f64 + 1.0 / 3.0) + 1.0 / 3.0).clamp(1.0, n as f64);

@@ -18,7 +18,7 @@ pub enum Ranks {
     /// (David and Nagaraja, "Order Statistics", 3rd ed., 7.1).
     Fixed,
     /// Blocks are added until the results so far are good enough. Ranks are those of a sequential
-    /// sign test, the Krichevsky-Trofimov mixture, whose error probability holds at any stopping
+    /// sign test, the Krichevsky-Trofimov mixture. Its error probability holds at any stopping
     /// time (Robbins, "Statistical methods related to the law of the iterated logarithm", 1970).
     Anytime,
 }
@@ -81,9 +81,8 @@ pub(crate) fn at_most(probability: f64, limit: f64) -> bool {
     probability <= limit * (1.0 + TOLERANCE)
 }
 
-/// Returns the logarithm of the e-value against the median when `k` of `n` values lie on one side of
-/// it: 2^n Gamma(k + 1/2) Gamma(n - k + 1/2) / (pi n!), which is the likelihood ratio of a coin with
-/// a Beta(1/2, 1/2) bias to a fair one.
+/// Returns the logarithm of the e-value against the median when `k` of `n` values lie on one side of it: 2^n Gamma(k +
+/// 1/2) Gamma(n - k + 1/2) / (pi n!). This is the likelihood ratio of a coin with a Beta(1/2, 1/2) bias to a fair one.
 fn ln_e_value(n: usize, k: usize) -> f64 {
     let (n, k) = (n as f64, k as f64);
     n * std::f64::consts::LN_2 + ln_gamma(k + 0.5) + ln_gamma(n - k + 0.5)

@@ -1,4 +1,4 @@
-//! Whether an arm fails more often than the baseline.
+//! Tests whether an arm fails more often than the baseline.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -107,7 +107,7 @@ fn sign_test(one: usize, other: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// `blocks` blocks of 15 requests; in the first `bad` of them the arm fails `failed` times.
+    /// Returns `blocks` blocks of 15 requests. In the first `bad` of them the arm fails `failed` times.
     fn blocks(blocks: usize, bad: usize, failed: usize) -> Vec<(Requests, Requests)> {
         let requests = |failed| Requests { made: 15, failed };
         (0..blocks)

@@ -1,10 +1,10 @@
-//! Two runs of the same arm, whose blocks nothing pairs.
+//! Compares two runs of the same arm. Nothing pairs their blocks.
 //!
-//! Every block of the new run is compared with every block of the old one. The estimate is the median of
-//! these differences (Hodges and Lehmann, "Estimates of location based on rank tests", 1963), and the
-//! interval runs from the r-th smallest to the r-th largest of them, with the ranks of the Wilcoxon-
-//! Mann-Whitney test: its coverage is exact for any continuous distribution that has only shifted
-//! (Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd ed., 4.2 and 4.3).
+//! Every block of the new run is compared with every block of the old one. The estimate is the median of these
+//! differences (Hodges and Lehmann, "Estimates of location based on rank tests", 1963). The interval runs from the r-th
+//! smallest to the r-th largest of them, with the ranks of the Wilcoxon-Mann-Whitney test. Its coverage is exact for
+//! any continuous distribution that has only shifted (Hollander, Wolfe and Chicken, "Nonparametric Statistical
+//! Methods", 3rd ed., 4.2 and 4.3).
 
 use std::collections::BTreeMap;
 
@@ -177,9 +177,9 @@ struct Null {
 }
 
 impl Null {
-    /// Computes the exact distribution by the recurrence of Mann and Whitney ("On a test of whether one of
-    /// two random variables is stochastically larger than the other", 1947): the largest of all m + n
-    /// values is one of the m or one of the n.
+    /// Computes the exact distribution by the recurrence of Mann and Whitney: the largest of all m + n values is one of
+    /// the m or one of the n. Source: "On a test of whether one of two random variables is stochastically larger than
+    /// the other", 1947.
     fn new((m, n): (usize, usize)) -> Self {
         // The distributions of `a` values against 0 to n.
         let mut of_a: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];

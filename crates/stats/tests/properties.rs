@@ -6,7 +6,7 @@ use stats::{
     estimate_by_order,
 };
 
-/// The time of one block, sometimes censored.
+/// Generates the time of one block, sometimes censored.
 fn time() -> impl Strategy<Value = Span> {
     prop_oneof![
         8 => (1u32..10_000).prop_map(|t| Span::exact(f64::from(t))),

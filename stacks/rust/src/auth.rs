@@ -1,4 +1,4 @@
-//! How each request proves who sends it: by a token, or by a signature made within the call.
+//! Authentication of requests: by a token, or by a signature made within the call.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! What a request sends: bytes in memory, or seeded bytes that are made while they are sent.
+//! Bodies of requests: bytes in memory, or seeded bytes that are made while they are sent.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
-//! What is encoded and decoded around a request of the study's own.
+//! Encodes and decodes around a request of the study's own.
 //!
-//! The value is encoded as an app does, with dynamic objects, since its type is only known at run time. What
-//! is then sent are the payload's bytes, so that every driver sends the same ones.
+//! The value is encoded as an app does, with dynamic objects, since its type is only known at run time. The payload's
+//! bytes are sent instead of the result, so that every driver sends the same ones.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

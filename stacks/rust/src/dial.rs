@@ -1,4 +1,4 @@
-//! From a name to a TLS or TCP stream, with the time of each phase.
+//! Opens a TLS or TCP stream to a name, with the time of each phase.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! What an exchange does around its call: make the message, encode it, decode the response.
+//! The work of an exchange around its call: make the message, encode it, decode the response.
 //!
 //! The engine does this, so that every stack sends the same bytes at the same cost.
 

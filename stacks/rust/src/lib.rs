@@ -13,13 +13,13 @@
 //! 4. A call takes a connection from the pool and records its times in a
 //!    [`Trace`](trace::Trace). Stacks that share one connection wait for it together; HTTP/1.1
 //!    opens as many as it needs. A call that times out keeps the times recorded so far.
-//! 5. When the last call of a group has ended and no call is running, the group's bodies are
-//!    digested, its messages compared and its rows sent: never between timed calls.
+//! 5. A group ends with its last call. Once no call is running either, the engine digests the
+//!    group's bodies, compares its messages and sends its rows: never between timed calls.
 //!
-//! Times are `CLOCK_MONOTONIC`, taken where the event happens: name, socket and handshake as
-//! each is awaited ([`dial`]), *request sent* when the bytes have left TLS for the socket
-//! ([`send_tracker`]), *first byte* when the library delivers the response's head, *end* with
-//! the last byte. One thread does everything, so that no time depends on another core.
+//! Times are `CLOCK_MONOTONIC`, taken where the event happens. Name, socket and handshake are
+//! taken as each is awaited ([`dial`]). *Request sent* is when the bytes have left TLS for the
+//! socket ([`send_tracker`]). *First byte* is when the library delivers the response's head, and
+//! *end* comes with the last byte. One thread does everything, so that no time depends on another core.
 //!
 //! Nothing is retried. A connection found closed is replaced before a call is sent on it; one
 //! that breaks during a call fails the call.

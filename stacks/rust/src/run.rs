@@ -162,7 +162,7 @@ impl<'a, S: Stack> Run<'a, S> {
         replies.send(Reply::Done)
     }
 
-    /// Does one step, unless it is too late for it. Returns its index and the trace of a call.
+    /// Executes one step, unless it is too late for it. Returns its index and the trace of a call.
     async fn step(&self, ready: Ready, begin: Instant) -> (usize, Option<Trace>) {
         let Ready { index, delay_ns } = ready;
         if delay_ns > 0 {

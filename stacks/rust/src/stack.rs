@@ -12,9 +12,9 @@ use crate::trace::Trace;
 
 /// One client library, set up for one origin.
 ///
-/// The engine calls `prepare` for each call before the run, `connect` when a call needs a connection,
-/// `call` on a connection, `is_usable` before the connection is used again, and `close` in the end.
-/// Any of these futures may be dropped when a call times out.
+/// The engine calls `prepare` for each call before the run, and `connect` when a call needs a connection. It makes the
+/// `call` on a connection, asks `is_usable` before the connection is used again, and calls `close` in the end. Any of
+/// these futures may be dropped when a call times out.
 pub trait Stack: Sized + 'static {
     /// A connection.
     type Conn: 'static;

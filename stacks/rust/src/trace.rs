@@ -89,7 +89,7 @@ impl Trace {
         call.body.push(chunk);
     }
 
-    /// Has all of the response's body kept, to be decoded.
+    /// Keeps all of the response's body, to be decoded.
     pub fn keep_body(&self) {
         self.lock().body.is_kept = true;
     }

@@ -148,8 +148,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit::PASS)
 }
 
-/// Returns the largest scope whose time is at most `MOST_NS`, given how long each takes: fewer blocks rather than one
-/// network less, and the smallest there is if even that takes longer.
+/// Returns the largest scope whose time is at most `MOST_NS`, given how long each takes. Fewer blocks are better than
+/// one network less. The result is the smallest scope if even that takes longer.
 fn affordable(time_ns: impl Fn(Scope) -> anyhow::Result<u64>) -> anyhow::Result<Scope> {
     let full = Scope::FULL;
     let mut scope = full;
@@ -180,7 +180,7 @@ fn reduced(scope: Scope) -> String {
     )
 }
 
-/// Without its baseline a study gives no answer.
+/// Reports whether all stacks of these arms are installed. Without its baseline a study gives no answer.
 fn are_installed(lab: &Lab, arms: Arms) -> bool {
     let is_installed = |stack: &&str| lab.stacks.find(stack).is_ok_and(|d| d.missing().is_none());
     arms.stacks().iter().all(is_installed)
@@ -305,7 +305,7 @@ impl Source<'_> {
     }
 }
 
-/// Writes the payload files and the study, none of which may exist.
+/// Writes the payload files and the study. Fails if any of them exists.
 fn save(written: &Written, study: &Path) -> anyhow::Result<()> {
     let folder = study.parent().unwrap_or(Path::new(""));
     let payloads = written
@@ -336,7 +336,7 @@ fn save(written: &Written, study: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a file, or standard input for `-`, of at most so many bytes.
+/// Reads a file, or standard input for `-`, of at most `most` bytes.
 fn read(file: &Path, most: u64) -> anyhow::Result<Vec<u8>> {
     let cannot = |e| exit::file_error(format!("cannot read {}", file.display()), e);
     let mut bytes = Vec::new();

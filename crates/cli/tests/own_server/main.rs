@@ -68,7 +68,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// A study whose server is at an address of this host.
+/// Returns a study whose server is at an address of this host.
 fn study(blocks: u32, address: SocketAddr, arms: &str, steps: &str) -> String {
     format!(
         "{HEAD}blocks = {blocks}\n[server]\nurl = \"https://{NAME}:9443\"\naddress = \"{address}\"\n\

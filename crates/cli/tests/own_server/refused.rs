@@ -1,4 +1,4 @@
-//! What is refused before a request is sent.
+//! Studies and servers that are refused before a request is sent.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;

@@ -61,7 +61,8 @@ fn add_go_server(sandbox: &Sandbox) -> bool {
     add_server(sandbox, "go", &["stacks/go/build/server"])
 }
 
-/// As [`add_go_server`], for `envoy` and `envoy-l4`.
+/// Writes the manifest of the servers `envoy` and `envoy-l4`, and returns false if their programs
+/// are not built.
 fn add_envoy(sandbox: &Sandbox) -> bool {
     let manifest =
         std::fs::read_to_string(common::repository().join("stacks/envoy/stack.toml")).unwrap();

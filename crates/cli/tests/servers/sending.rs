@@ -1,9 +1,9 @@
-//! What servers tell of their sending.
+//! Figures that servers report of their sending.
 
 use super::*;
 
-/// Runs a download of 1 MB over TCP and QUIC from each server that there is, over a link with these
-/// settings for its down direction, and returns the cells and whether there was a second server.
+/// Runs a download of 1 MB over TCP and QUIC from each server that there is. The down direction of the link has the
+/// given settings. Returns the cells and whether there was a second server.
 fn download_over(down: &str) -> (Vec<Cell>, bool) {
     let sandbox = sandbox();
     let go = add_go_server(&sandbox);

@@ -1,4 +1,4 @@
-//! Round trips: whether the value that comes back is the one that went in.
+//! Round trips: checks that the value that comes back is the one that went in.
 
 use std::path::Path;
 

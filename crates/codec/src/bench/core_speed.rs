@@ -2,8 +2,8 @@
 //!
 //! On a virtual machine another guest may share the core: nothing waits, no counter of ours shows
 //! it, and everything takes a third longer. So each sample runs between two *reference loops*: the
-//! runner's empty loop for a fraction of a millisecond. A reference loop that is slower than that
-//! runner's fastest ones gives the neighbour away. It is the same whatever is being timed; only
+//! runner's empty loop for a fraction of a millisecond. A reference loop that is slower than the
+//! runner's fastest ones reveals the neighbour. It is the same whatever is being timed; only
 //! garbage collection that is still going on when the second one starts may slow it.
 
 use std::collections::VecDeque;
@@ -82,7 +82,7 @@ impl CoreSpeedMonitor {
 mod tests {
     use super::*;
 
-    /// A reference loop whose iterations take `ns`, varied by up to 2 %.
+    /// Returns the time of a reference loop whose iterations take `ns`, varied by up to 2 %.
     fn reference_loop(monitor: &CoreSpeedMonitor, ns: f64, i: u64) -> u64 {
         (monitor.iterations() as f64 * ns * (1.0 + 0.02 * (i % 7) as f64 / 7.0)) as u64
     }

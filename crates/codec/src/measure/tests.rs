@@ -32,7 +32,7 @@ fn times(found: &Series) -> Vec<f64> {
     found.samples.iter().map(|s| s.ns).collect()
 }
 
-/// A measurement of a subject of `cost_ns`, off by up to `noise` (a share).
+/// Returns a measurement of a subject of `cost_ns`, off by up to `noise` (a share).
 fn noisy(random: &RefCell<Random>, cost_ns: f64, noise: f64, n: u64) -> Measurement {
     let off = 1.0 + noise * (2.0 * random.borrow_mut().double() - 1.0);
     quiet((cost_ns * n as f64 * off).max(1.0) as u64)
@@ -124,7 +124,8 @@ fn a_a_differences_have_intervals_that_cover_zero() {
     assert!(within >= 190, "{within} of 200");
 }
 
-/// A subject that a neighbour slows now and then: right-skewed, far from normal.
+/// Returns a measurement of a subject that a neighbour slows now and then: right-skewed, far from
+/// normal.
 fn crowded(random: &RefCell<Random>, cost_ns: f64, n: u64) -> Measurement {
     let [neighbour, extra] = [(); 2].map(|()| random.borrow_mut().double());
     let share = if neighbour < 0.3 {

@@ -12,7 +12,7 @@ fn cost(ns: f64) -> Option<Cost> {
     })
 }
 
-/// A table with made-up figures.
+/// Returns a table with made-up figures.
 fn example() -> Table {
     let entry = |codec: &str, library: &str| CodecEntry {
         codec: codec.into(),

@@ -36,7 +36,7 @@ pub enum CurlError {
     /// An option is not known, or cannot be taken over.
     #[error("curl's option {0} cannot be taken over; leave it out")]
     Option(String),
-    /// An option makes a body that nobody but curl can make.
+    /// An option makes a body that only curl can make.
     #[error(
         "a study states the body that {0} makes by its size: write -X POST --data-binary @FILE instead, with \
          -H 'content-type: multipart/form-data' if it is a form, where FILE has as many bytes"
@@ -154,7 +154,7 @@ impl Command {
         Ok(command)
     }
 
-    /// Takes short flags. Returns the option with a value that ends them, and what follows it.
+    /// Takes short flags. Returns the option with a value that ends them, and the rest of the word.
     fn short_options(&mut self, word: &str) -> Result<Option<(String, String)>, CurlError> {
         for (at, letter) in word.char_indices().skip(1) {
             let option = format!("-{letter}");
@@ -320,7 +320,7 @@ impl Command {
     }
 }
 
-/// Whether a word sets a variable.
+/// Reports whether a word sets a variable.
 fn is_assignment(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let name = word.split_once('=').map_or("", |(name, _)| name);

@@ -1,6 +1,6 @@
-//! Which of curl's options have a value, and what becomes of them.
+//! Curl's options: which take a value, and how each is handled.
 
-/// Whether an option that can be taken over is followed by a value.
+/// Reports whether an option takes a value, if it is one that can be taken over.
 pub(super) fn takes_value(option: &str) -> bool {
     let lists = [IGNORED_WITH_VALUE, LEFT_OUT_WITH_VALUE, USED_WITH_VALUE];
     lists.iter().any(|list| list.contains(&option))

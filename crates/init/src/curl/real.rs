@@ -1,4 +1,4 @@
-//! Compares what is read of a command with what curl sends.
+//! Compares the request that is read from a command with the request that curl sends.
 
 #![allow(
     clippy::disallowed_methods,
@@ -136,7 +136,7 @@ impl Sent {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Those that a study can send: not curl's own, and each once.
+    /// Returns the fields that a study can send, sorted: not curl's own, and none without a value.
     fn fields_of_study(&self) -> Vec<(String, String)> {
         let of_curl = [
             "host",
@@ -191,7 +191,8 @@ fn run(command: &str, folder: &Path, server: &TcpListener) -> Sent {
     sent
 }
 
-/// A target with what no study may have percent-encoded, and all escapes in capitals (RFC 3986 section 6.2.2.1).
+/// Returns a target with what no study may have percent-encoded, and all escapes in capitals (RFC 3986 section
+/// 6.2.2.1).
 fn as_in_study(target: &str) -> String {
     let mut plain = String::new();
     let mut bytes = target.bytes();

@@ -1,4 +1,4 @@
-//! What curl makes of a URL and of the options that add to its query.
+//! Builds the URL that curl sends from its URL argument and the options that add to the query.
 
 use super::CurlError;
 use crate::url::percent_encoded;

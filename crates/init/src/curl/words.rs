@@ -149,7 +149,7 @@ fn dollar_quoted(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option
     }
 }
 
-/// Reads a number of at most so many digits; none if there is no digit.
+/// Reads a number of at most `digits` digits; none if there is no digit.
 fn number(
     chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
     radix: u32,

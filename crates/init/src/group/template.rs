@@ -1,4 +1,4 @@
-//! What the paths of requests of one kind have in common.
+//! The template of a path: what the paths of requests of one kind have in common.
 
 use crate::seen::Seen;
 
@@ -16,7 +16,7 @@ impl std::fmt::Display for PathTemplate {
 }
 
 impl PathTemplate {
-    /// The template's path with the query of this request.
+    /// Returns the template's path with the query of this request.
     pub(super) fn path_with_query(&self, request: &Seen) -> String {
         match request.path.split_once('?') {
             Some((_, query)) => format!("{}?{query}", self.path),
@@ -48,7 +48,7 @@ pub(super) fn template(request: &Seen) -> PathTemplate {
     }
 }
 
-/// Whether a file with this extension is served as it lies on a disk: `.do`, `.php` and `.aspx` are programs.
+/// Reports whether a file with this extension is served as it is stored. `.do`, `.php` and `.aspx` are programs.
 fn is_static(extension: &str) -> bool {
     const STATIC: &[&str] = &[
         "aac",

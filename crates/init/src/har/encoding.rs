@@ -1,11 +1,11 @@
-//! What a HAR, or a text in it, is packed in.
+//! Encodings of a HAR and of the texts in it.
 
 use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Says what a file is that is no JSON in UTF-8.
+/// Reports what a file is that is not JSON in UTF-8, and how to convert it.
 pub(super) fn check(file: &[u8]) -> Result<(), &'static str> {
     match file {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, _, 0, ..] | [0, _, 0, _, ..] => {

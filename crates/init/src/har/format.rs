@@ -1,5 +1,5 @@
-//! The parts of HAR 1.2 that a study needs. Programs write `null`, numbers for text and nothing at all where
-//! the format wants a value, so each is taken as well as it can be.
+//! The parts of HAR 1.2 that a study needs. Programs write `null`, numbers for text or nothing at all where the format
+//! wants a value. Such entries are read as far as possible.
 
 use std::borrow::Cow;
 
@@ -130,18 +130,18 @@ pub(super) struct Content<'a> {
 }
 
 impl Entry<'_> {
-    /// Since 1970; none if the time is not there or cannot be read.
+    /// Returns the start in ns since 1970; none if the time is missing or cannot be read.
     pub(super) fn start_ns(&self) -> Option<i128> {
         when::ns_since_1970(&self.started_date_time)
     }
 
-    /// The sum of the phases where the whole is not given.
+    /// Returns the duration in ns: the total if it is given, else the sum of the phases.
     pub(super) fn took_ns(&self) -> u64 {
         let ms = self.time.unwrap_or_else(|| self.timings.iter().sum());
         (ms.min(MAX_MS) * 1e6) as u64
     }
 
-    /// Whether no server was asked.
+    /// Reports whether the response came from a cache.
     pub(super) fn is_from_cache(&self) -> bool {
         let Some(response) = &self.response else {
             return false;
@@ -169,14 +169,14 @@ fn is_set(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false))
 }
 
-/// Returns why an entry cannot be read, without a place in it that nobody sees.
+/// Returns why an entry cannot be read, without the place in it, which the user does not see.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());
     text[..end].to_owned()
 }
 
-/// None where there is no number, or -1, which stands for none.
+/// Reads a number. None stands for anything that is not a number, and for -1.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(number_of(&Value::deserialize(deserializer)?))
 }
@@ -190,7 +190,7 @@ fn number_of(value: &Value) -> Option<f64> {
     number.filter(|n| n.is_finite() && *n >= 0.0)
 }
 
-/// The numbers among the phases of a request; `ssl` is a part of `connect`.
+/// Reads the numbers among the phases of a request, but for `ssl`, which is a part of `connect`.
 fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let phases = value.as_object().into_iter().flatten();
@@ -198,7 +198,7 @@ fn numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Er
     Ok(phases.filter_map(|(_, value)| number_of(value)).collect())
 }
 
-/// Numbers are text, too; anything else is none.
+/// Reads text, a number or a boolean as text. Anything else is the empty text.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text,
@@ -207,7 +207,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
     })
 }
 
-/// Those of a list that can be read.
+/// Reads the parameters of a list and skips those that cannot be read.
 fn params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Param>, D::Error> {
     let list = Value::deserialize(deserializer)?;
     let list = list.as_array().into_iter().flatten();
@@ -216,7 +216,7 @@ fn params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Param>, D::E
         .collect())
 }
 
-/// No fields where there is no list.
+/// Reads a list of fields. Anything else is an empty list.
 fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Field>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

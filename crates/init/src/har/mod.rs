@@ -183,7 +183,8 @@ impl Entry<'_> {
 }
 
 impl Entry<'_> {
-    /// Which connection it used. Firefox and Firebug write the server's port instead, the same for every host.
+    /// Returns the id of the connection that the request used. None if it is the server's port: Firefox and Firebug
+    /// write that instead, the same for every host.
     fn connection(&self) -> Option<String> {
         let text = self.connection.as_ref()?.to_string();
         let number = text.trim_matches('"').parse::<u64>();
@@ -202,7 +203,7 @@ impl Request<'_> {
         of_data.or(named(&self.headers, "content-type"))
     }
 
-    /// The body, if it was recorded and is text.
+    /// Returns the body of the request, if it was recorded and is text.
     fn text(&self) -> Option<Cow<'_, str>> {
         let data = self.post_data.as_ref()?;
         let text = data.text.as_deref().unwrap_or_default();
@@ -295,7 +296,7 @@ impl Response<'_> {
         media_type.to_ascii_lowercase().starts_with(EVENT_STREAM)
     }
 
-    /// The length is that on the wire. JSON keeps its text, unless it came compressed and so is longer.
+    /// Returns the body with its length on the wire. JSON keeps its text, unless it came compressed to a known length.
     fn body(&self, keep_values: bool, notes: &mut Notes) -> Body {
         let media_type = self.media_type();
         let on_wire = self.on_wire();
@@ -340,7 +341,7 @@ impl Response<'_> {
         }
     }
 
-    /// The body, if it was recorded and is text.
+    /// Returns the body of the response, if it was recorded and is text.
     fn text(&self) -> Option<Cow<'_, str>> {
         let content = self.content.as_ref()?;
         let text = content.text.as_deref().filter(|text| !text.is_empty())?;
@@ -375,7 +376,7 @@ fn named<'a>(fields: &'a [Field], name: &str) -> Option<&'a str> {
         .map(|f| f.value.as_str())
 }
 
-/// A size; some programs write a fraction.
+/// Converts a size to whole bytes; some programs write a fraction.
 fn bytes(size: f64) -> u64 {
     (size as u64).min(MAX_BYTES)
 }

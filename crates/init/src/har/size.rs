@@ -1,4 +1,4 @@
-//! How long a response's body was on the wire. The first line that gives a length wins:
+//! The length of a response's body on the wire. The first line that gives a length wins:
 //!
 //! | value | who writes it | what it is |
 //! |---|---|---|
@@ -50,7 +50,7 @@ impl Response<'_> {
         }
     }
 
-    /// How it was compressed.
+    /// Returns how the body was compressed, if it was.
     pub(super) fn compressed(&self) -> Option<&str> {
         named(&self.headers, "content-encoding")
             .filter(|encoding| !encoding.eq_ignore_ascii_case("identity"))

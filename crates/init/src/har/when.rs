@@ -6,7 +6,8 @@ use time::{Date, Month, Time, UtcOffset};
 const MAX_SECONDS: f64 = 1e11;
 const NS_PER_S: f64 = 1e9;
 
-/// None if it cannot be read. Where no zone is said it is taken as UTC: only differences count.
+/// Parses a time to ns since 1970; returns none if it cannot be read. A time without a zone is taken as UTC: only
+/// differences count.
 pub(super) fn ns_since_1970(text: &str) -> Option<i128> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
@@ -34,7 +35,7 @@ fn of_number(number: f64) -> Option<i128> {
     (number > 0.0).then_some((number / per_second * NS_PER_S) as i128)
 }
 
-/// `HH:MM`, with seconds and a fraction of any length if they are there.
+/// Parses `HH:MM` with optional seconds and an optional fraction of any length.
 fn time_of_day(text: &str) -> Option<Time> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, ""));
     let mut parts = whole.split(':');
@@ -48,7 +49,7 @@ fn time_of_day(text: &str) -> Option<Time> {
     Time::from_hms_nano(hour, minute, second, nanos.parse().ok()?).ok()
 }
 
-/// Nothing, `Z`, `+07`, `+0700` or `+07:00`.
+/// Parses the offset from UTC: nothing, `Z`, `UTC`, `+07`, `+0700` or `+07:00`.
 fn offset(zone: &str) -> Option<UtcOffset> {
     if zone.is_empty() || zone.eq_ignore_ascii_case("z") || zone == "UTC" {
         return Some(UtcOffset::UTC);

@@ -138,8 +138,8 @@ pub(super) fn by_name(name: &str) -> Option<String> {
     Some(format!("its name has `{part}`"))
 }
 
-/// Returns why a value is plainly a credential, whatever its name, if it is: a JWT (RFC 7519), what an `authorization`
-/// field has (RFC 7617, RFC 6750), or a token of a well-known service.
+/// Returns why a value is a credential by its form, whatever its name. Such a value is a JWT (RFC 7519), the value of
+/// an `authorization` field (RFC 7617, RFC 6750), or a token of a well-known service.
 pub(super) fn by_form(value: &str) -> Option<String> {
     let value = value.trim();
     let is_scheme = value.split_once(' ').is_some_and(|(scheme, rest)| {
@@ -169,12 +169,12 @@ pub(super) fn by_form(value: &str) -> Option<String> {
     }
 }
 
-/// Whether a value is plainly a credential.
+/// Reports whether a value is a credential by its form, whatever its name.
 pub(super) fn is_secret(value: &str) -> bool {
     by_form(value).is_some()
 }
 
-/// Pairs like `name=value`, with x for the values that are credentials by their names or by their form.
+/// Replaces the values of pairs like `name=value` by x where they are credentials by name or by form.
 pub(super) fn without_credentials(
     pairs: &str,
     separator: char,
@@ -214,7 +214,7 @@ pub(super) fn without_credentials(
     plain.join(&separator.to_string())
 }
 
-/// A name for the terminal: whoever made the recording chose it, and it may be a credential itself.
+/// Returns a name as it is safe to print. Whoever made the recording chose the name, and it may be a credential itself.
 pub(super) fn shown(name: &str) -> String {
     match is_secret(name) {
         true => "(a credential)".to_owned(),
@@ -222,7 +222,7 @@ pub(super) fn shown(name: &str) -> String {
     }
 }
 
-/// The words of a name like `user-pin`, `user_pin` or `userPin`, in lower case.
+/// Splits a name like `user-pin`, `user_pin` or `userPin` into its words, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;

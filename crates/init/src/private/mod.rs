@@ -1,4 +1,4 @@
-//! What should not leave the user's machine, and what stands in its place.
+//! Removes private data from requests: it must not leave the user's machine, and stand-ins take its place.
 
 mod credential;
 mod fields;
@@ -27,8 +27,8 @@ const ROUTES: &[&str] = &[
     "/commute.",
 ];
 
-/// Returns the path with stand-ins for numbers, UUIDs, tokens and addresses, so that requests of one
-/// template get one path, and with stand-ins of the same length for the values of the query.
+/// Returns the path with stand-ins for numbers, UUIDs, tokens and addresses, so that requests of one template get one
+/// path. The values of the query get stand-ins of the same length.
 pub(crate) fn path(url: &Url, notes: &mut Notes) -> String {
     let segments: Vec<&str> = url.path.split('/').collect();
     let segments: Vec<String> = (segments.iter().enumerate())
@@ -86,7 +86,8 @@ pub(crate) fn kept_path(url: &Url, notes: &mut Notes) -> Result<String, &'static
     }
 }
 
-/// A path with only what one may have (RFC 3986 section 3.3), and what `other` gives for any other byte.
+/// Returns a path with only the bytes that a path may have (RFC 3986 section 3.3). `other` replaces each other byte,
+/// and two slashes become one.
 fn origin_form(path: &str, other: impl Fn(u8) -> String) -> String {
     let mut plain = format!("/{}", allowed(path, other));
     // Some servers and clients make one slash of two.
@@ -96,7 +97,7 @@ fn origin_form(path: &str, other: impl Fn(u8) -> String) -> String {
     plain
 }
 
-/// A text with what `other` gives for each byte that neither a path nor a query may have.
+/// Returns a text in which `other` replaces each byte that neither a path nor a query may have.
 fn allowed(text: &str, other: impl Fn(u8) -> String) -> String {
     let bytes = text.as_bytes();
     let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
@@ -110,7 +111,8 @@ fn allowed(text: &str, other: impl Fn(u8) -> String) -> String {
     bytes.iter().enumerate().map(plain).collect()
 }
 
-/// `name=xxx` for `name=abc`. What has no name is a value.
+/// Replaces the value in a part of a query by x: `name=abc` becomes `name=xxx`. A part that does not begin with a name
+/// is a value.
 fn query_part(part: &str, notes: &mut Notes) -> String {
     let is_name = |name: &str| {
         let valid = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);

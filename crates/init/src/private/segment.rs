@@ -7,7 +7,7 @@ use crate::url::decoded;
 /// A shorter part of a path is a word.
 const TOKEN_CHARS: usize = 16;
 
-/// A part of a path, or what stands for it.
+/// Returns a part of a path, or its stand-in if requests or users differ in it. Credentials in the part are replaced.
 pub(super) fn plain_segment(segment: &str, is_last: bool, notes: &mut Notes) -> String {
     let decoded = decoded(segment);
     // Hashes in the names of scripts and images are not secret.
@@ -21,8 +21,8 @@ pub(super) fn plain_segment(segment: &str, is_last: bool, notes: &mut Notes) -> 
     }
 }
 
-/// What a part of a path is, if requests or users differ in it, and what stands for it. Of a file, the name
-/// may have a hash.
+/// Returns what a part of a path is and its stand-in, if requests or users differ in it. A file may have a hash in its
+/// name.
 pub(super) fn stand_in(segment: &str, is_file: bool) -> Option<(&'static str, &'static str)> {
     let hex = |c: char| c.is_ascii_hexdigit();
     let digit = |c: char| c.is_ascii_digit();
@@ -50,8 +50,8 @@ pub(super) fn stand_in(segment: &str, is_file: bool) -> Option<(&'static str, &'
     }
 }
 
-/// A JWT begins with `{"` in base64. Other tokens are long and mix letters with digits, or capitals with small
-/// letters more often than names in camel case do.
+/// Reports whether a part of a path is a token. A JWT begins with `{"` in base64. Other tokens are long and mix letters
+/// with digits, or mix cases more often than camel case does. Of files, only JWTs are tokens.
 fn is_token(segment: &str, is_file: bool) -> bool {
     let count = |of: fn(&char) -> bool| segment.chars().filter(of).count();
     let upper = count(char::is_ascii_uppercase);
@@ -63,8 +63,8 @@ fn is_token(segment: &str, is_file: bool) -> bool {
         || (!is_file && segment.len() >= TOKEN_CHARS && (has_digits || mixes_cases))
 }
 
-/// Whether the digits are those of a name in camel case like `getHomepageFeedV2`: one or two, each at the end of a word
-/// that can be spoken.
+/// Reports whether the digits are those of a name in camel case like `getHomepageFeedV2`. There are one or two, each at
+/// the end of a word that can be spoken.
 fn is_versioned_name(segment: &str) -> bool {
     const MAX_CONSONANTS: usize = 4;
     let digits = segment.bytes().filter(u8::is_ascii_digit).count();
@@ -88,7 +88,7 @@ fn is_versioned_name(segment: &str) -> bool {
     digits <= 2 && ends_words && longest <= MAX_CONSONANTS
 }
 
-/// Whether a name ends like `app.js`, `font.woff2` or `film.mp4`.
+/// Reports whether a name ends like `app.js`, `font.woff2` or `film.mp4`.
 fn has_extension(name: &str) -> bool {
     let (_, extension) = name.rsplit_once('.').unwrap_or_default();
     let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();

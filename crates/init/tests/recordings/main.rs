@@ -18,7 +18,7 @@ const OPTIONS: Options<'_> = Options {
     scope: Scope::FULL,
 };
 
-/// A request that began so many ms after the first and was answered after 10 ms.
+/// Returns a request that began `at_ms` after the first and was answered after 10 ms.
 fn entry(at_ms: u64, method: &str, url: &str, text: &str) -> Value {
     let at = format!(
         "2026-03-02T08:{:02}:{:02}.{:03}Z",
@@ -53,7 +53,7 @@ fn study(entries: &[Value]) -> Written {
     from_har(&har(entries), &OPTIONS).unwrap()
 }
 
-/// The steps as tables.
+/// Returns the steps as tables.
 fn steps(written: &Written) -> Vec<toml::Table> {
     let study: toml::Table = written.study.parse().unwrap();
     let steps = study["step"].as_array().unwrap();
@@ -63,7 +63,7 @@ fn steps(written: &Written) -> Vec<toml::Table> {
         .collect()
 }
 
-/// The value of this key in each step that is one call.
+/// Returns the value of this key in each step that is one call.
 fn values(written: &Written, key: &str) -> Vec<String> {
     let of = |step: &toml::Table| Some(step.get(key)?.as_str()?.to_owned());
     steps(written).iter().filter_map(of).collect()

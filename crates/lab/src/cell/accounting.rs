@@ -69,8 +69,8 @@ pub(crate) fn cost(m: &Measured) -> Cost {
     }
 }
 
-/// The bytes of each connection until its client reported the handshake done. With early data this
-/// includes the request, which is sent before.
+/// Sums the bytes of each connection until its client reported the handshake done. With early data this includes the
+/// request, which is sent before.
 fn handshake_bytes(tap: &[TapRecord], handshakes: &[Handshake]) -> u64 {
     let until: HashMap<u16, u64> = handshakes.iter().map(|h| (h.port, h.until_ns)).collect();
     tap.iter()
@@ -83,9 +83,8 @@ fn handshake_bytes(tap: &[TapRecord], handshakes: &[Handshake]) -> u64 {
         .sum()
 }
 
-/// The number of TCP segments that carry nothing beyond what their sender had sent before (RFC 9293,
-/// section 3.4: sequence numbers are compared modulo 2^32). The link keeps their order, so none of
-/// them is merely reordered.
+/// Counts the TCP segments that carry nothing beyond what their sender had sent before (RFC 9293, section 3.4: sequence
+/// numbers are compared modulo 2^32). The link keeps their order, so none of them is merely reordered.
 fn retransmitted(tap: &[TapRecord]) -> u64 {
     let mut sent: HashMap<(u16, u16), u32> = HashMap::new();
     let mut again = 0;

@@ -1,4 +1,4 @@
-//! What is kept of a cell's packets on request: frames, the secrets to decrypt them, qlogs.
+//! Packets that a cell keeps on request: frames, the secrets to decrypt them, qlogs.
 
 use std::fs::{self, File};
 use std::io;

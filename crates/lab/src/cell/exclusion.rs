@@ -10,8 +10,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use link::Network;
 
-/// Below this round trip, and above this rate, two cores cannot measure two cells in parallel
-/// without one delaying the other (`commute doctor --jobs` measures it).
+/// Below this round trip, and above this rate, two cells in parallel delay each other on two cores
+/// (`commute doctor --jobs` measures it).
 const MIN_RTT_NS: u64 = 20_000_000;
 const MAX_RATE_BPS: u64 = 20_000_000;
 

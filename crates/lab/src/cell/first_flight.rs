@@ -5,9 +5,10 @@ use pump::{Fate, TapRecord};
 
 use super::packets::client_port_of;
 
-/// Returns the IP bytes of the packets with data that the server sent before anything that the
-/// client sent in answer to them had reached it, from the packets of a connection with this port of
-/// the client. Acknowledgements count as such an answer.
+/// Returns the IP bytes of the packets with data in the first flight of the server, on the
+/// connection with this port of the client. The first flight is what the server sent before
+/// anything that the client sent in answer to it had arrived. Acknowledgements count as such an
+/// answer.
 pub(super) fn first_flight_bytes(tap: &[TapRecord], client_port: u16) -> Option<u64> {
     let of = |direction| {
         tap.iter().filter(move |packet| {
@@ -29,7 +30,7 @@ mod tests {
     use super::*;
     use Direction::{Down, Up};
 
-    /// A packet on a link with a delay of 10.
+    /// Returns a packet on a link with a delay of 10 ns.
     fn packet(direction: Direction, arrival_ns: u64, payload_bytes: u16) -> TapRecord {
         let (src_port, dst_port) = match direction {
             Up => (50, 443),

@@ -188,7 +188,7 @@ mod tests {
         Workload::expand(&[load, echo("after")])
     }
 
-    /// A call that starts 7 ms after the cell's first step, as if the driver took that long to begin.
+    /// Returns a call that starts `start_ms` + 7 ms after the cell's first step, as if the driver took 7 ms to begin.
     fn call(id: u32, start_ms: u64, took_ms: u64, result: CallResult) -> Call {
         Call {
             id,

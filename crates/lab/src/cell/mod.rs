@@ -449,7 +449,8 @@ impl CellRun<'_> {
             && self.external.is_none()
     }
 
-    /// Payloads of the study's own are encoded beforehand too, so that a driver need not have their codec.
+    /// Returns the codec that the driver must have: the arm's, or a plain one if the driver encodes nothing itself. In
+    /// that case the payloads of the study's own requests are encoded beforehand.
     fn codec(&self, hello: &Hello) -> Codec {
         let mut steps = self.workload.steps.iter();
         match self.codes_own(hello) || steps.any(|step| encoded_message(step).is_some()) {
@@ -458,7 +459,7 @@ impl CellRun<'_> {
         }
     }
 
-    /// Longer than the workload takes when every request times out.
+    /// Returns a time that is longer than the workload takes when every request times out.
     fn run_limit(&self) -> Duration {
         // When the time of a load is over, each of its requests in flight may still time out.
         let is_planned = |id: &u32| self.workload.load_of(*id).is_none();

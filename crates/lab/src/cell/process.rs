@@ -1,4 +1,4 @@
-//! What the lab does with every process on a bench: end it, and keep the end of its log.
+//! Ends processes on a bench, and keeps the end of their logs.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;

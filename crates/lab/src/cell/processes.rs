@@ -49,8 +49,8 @@ impl<'a> Processes<'a> {
         self.running.as_mut().ok_or_else(none)
     }
 
-    /// Has the driver follow the workload, each part of it in a process of its own. All rows of one must
-    /// arrive before `deadline` of when it was asked.
+    /// Has the driver follow the workload, each part of it in a process of its own. All rows of a part must arrive
+    /// before the `deadline` that is taken when the part is sent.
     pub(super) fn follow(
         &mut self,
         bench: &mut Bench,

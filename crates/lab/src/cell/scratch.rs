@@ -58,7 +58,7 @@ impl Scratch {
         self.dir.path().join("server")
     }
 
-    /// Copies a file into the folder of what the driver may read. Nobody else may read it.
+    /// Copies a file into the folder of what the driver may read. Only the driver may read the copy.
     pub(crate) fn hand_over(&self, file: &Path) -> io::Result<PathBuf> {
         let copy = self.client().join(file.file_name().unwrap_or_default());
         fs::copy(file, &copy)?;

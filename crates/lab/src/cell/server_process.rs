@@ -31,9 +31,9 @@ const LOOPBACK: [IpAddr; 2] = [
 const PORT: u16 = 8443;
 const MTLS_PORT: u16 = 9443;
 const PLAINTEXT_PORT: u16 = 8080;
-/// A server that was asked to end is killed after this. Where a client has vanished in mid-transfer, e.g.
-/// Cronet in a tunnel, commute's server waits for 10 s for the rest to be acknowledged, and then as long
-/// at most for its QUIC connections to end.
+/// A server that was asked to end is killed after this. A client may have vanished in mid-transfer, e.g. Cronet in a
+/// tunnel. Then commute's server waits for 10 s for the rest to be acknowledged, and then as long at most for its QUIC
+/// connections to end.
 const DRAIN_LIMIT: Duration = Duration::from_secs(25);
 /// A cell makes at most a few thousand requests, each with some 500 B of log.
 const MAX_LOG_BYTES: u64 = 64 << 20;

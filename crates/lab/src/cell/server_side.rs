@@ -1,4 +1,4 @@
-//! What answers a cell's driver: servers of the lab, or the user's own.
+//! The server side of a cell: servers of the lab, or the user's own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

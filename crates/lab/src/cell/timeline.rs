@@ -1,4 +1,4 @@
-//! What both ends used over time, counted from the first step.
+//! The resources that both ends used over time, counted from the first step.
 
 use record::{Sample, Timeline};
 

@@ -66,8 +66,8 @@ impl OtherCredentials {
 }
 
 impl Case {
-    /// Whether the case is one for this protocol. A client that chooses by itself must pass what it must
-    /// pass over HTTP/2 and HTTP/3 alike.
+    /// Reports whether the case is one for this protocol. A client that chooses by itself has the cases that HTTP/2 and
+    /// HTTP/3 share.
     pub(super) fn applies_to(&self, protocol: Protocol) -> bool {
         let has = |protocol| self.protocols.contains(&protocol);
         match protocol {

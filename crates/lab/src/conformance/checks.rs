@@ -15,8 +15,8 @@ pub(super) const MESSAGES: u32 = 10;
 pub(super) const REST_NS: u64 = 200_000_000;
 /// A QUIC packet that carries only acknowledgements is smaller, one of a response is not.
 const MAX_ACK_BYTES: u16 = 45;
-/// The server sends a slow body in ten pieces, 50 ms apart: 450 ms from first to last byte, of
-/// which buffers on the way may hide up to a third.
+/// The server sends a slow body in ten pieces, 50 ms apart: 450 ms from first to last byte. Buffers
+/// on the way may hide up to a third of that.
 const MIN_SLOW_BODY_NS: u64 = 300_000_000;
 /// `timeout_ns` of the time-out case, and the 10 % that the driver protocol allows.
 const TIMEOUT_NS: u64 = 1_000_000_000;
@@ -32,8 +32,8 @@ pub(super) fn all_answered(evidence: &Evidence<'_>) -> Checked {
     evidence.rows.iter().try_for_each(answered)
 }
 
-/// The proof has checked the codec and the order of phases; this checks that the message was made
-/// within the call exactly where it should be.
+/// Checks that the message was made within the call exactly where it should be. The proof has
+/// checked the codec and the order of phases.
 pub(super) fn exchanged(evidence: &Evidence<'_>) -> Checked {
     all_answered(evidence)?;
     for row in evidence.rows {
@@ -251,7 +251,8 @@ pub(super) fn streamed(evidence: &Evidence<'_>) -> Checked {
     Ok(())
 }
 
-/// The calls are spaced by pauses, so that every packet near a call belongs to it.
+/// Checks the times of phases against the packets. The calls are spaced by pauses, so that every
+/// packet near a call belongs to it.
 pub(super) fn phases(evidence: &Evidence<'_>) -> Checked {
     all_answered(evidence)?;
     if !evidence.monotonic {
@@ -353,7 +354,7 @@ pub(super) fn alt_svc_learned(evidence: &Evidence<'_>) -> Checked {
     }
 }
 
-/// The proof has checked path, codec and bytes; this checks how much of the message arrived.
+/// Checks how much of the message arrived. The proof has checked path, codec and bytes.
 pub(super) fn submitted(evidence: &Evidence<'_>) -> Checked {
     all_answered(evidence)?;
     let bytes: Vec<u64> = evidence.rows.iter().map(|row| row.request_bytes).collect();
@@ -378,7 +379,8 @@ pub(super) fn without_tls(evidence: &Evidence<'_>) -> Checked {
     }
 }
 
-/// The proof has checked that the server saw no request of a call without a row.
+/// Checks that exactly the calls 1, 3 and 4 have rows. The proof has checked that the server saw no
+/// request of a call without a row.
 pub(super) fn late_calls_left_out(evidence: &Evidence<'_>) -> Checked {
     all_answered(evidence)?;
     let ids: Vec<u32> = evidence.rows.iter().map(|row| row.id).collect();

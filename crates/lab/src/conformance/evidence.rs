@@ -45,7 +45,7 @@ impl<'a> Evidence<'a> {
         found.ok_or_else(|| format!("no row for call {id}"))
     }
 
-    /// The last request with this call's id.
+    /// Returns the last request with this call's id.
     pub(super) fn request(&self, id: u32) -> Result<&'a RequestEvent, String> {
         let found = self.requests.iter().rfind(|r| r.id == Some(id));
         found
@@ -60,12 +60,12 @@ impl<'a> Evidence<'a> {
             .ok_or_else(|| format!("the server saw no handshake of its connection {number}"))
     }
 
-    /// The connection that carried this call.
+    /// Returns the connection that carried this call.
     pub(super) fn connection_of(&self, id: u32) -> Result<&'a ConnectionEvent, String> {
         self.connection(self.request(id)?.connection)
     }
 
-    /// The server's numbers of the connections that carried requests.
+    /// Returns the server's numbers of the connections that carried requests.
     pub(super) fn used_connections(&self) -> BTreeSet<u64> {
         self.requests.iter().map(|r| r.connection).collect()
     }

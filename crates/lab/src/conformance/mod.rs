@@ -251,7 +251,7 @@ impl<'a> Conformance<'a> {
         }
     }
 
-    /// Has another server make credentials, and stops it.
+    /// Starts another server to make credentials, and stops it.
     fn other_credentials(&mut self, driver: &Driver) -> Result<OtherCredentials, String> {
         let scratch = Scratch::new(bench::driver_user(&self.bench)).map_err(|e| e.to_string())?;
         let options = ServerOptions {

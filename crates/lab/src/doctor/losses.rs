@@ -32,8 +32,8 @@ const LATE_INTERVAL: Duration = Duration::from_millis(20);
 /// No server of a cell listens on this port.
 const LATE_PORT: u16 = 4792;
 
-/// Runs two cells over TCP and two over QUIC, the second of each with late packets of an earlier
-/// connection, and compares the fates of the packets.
+/// Compares the fates of the packets of two cells over TCP and of two over QUIC. The second of each has late packets of
+/// an earlier connection.
 pub(super) fn same_losses(examination: &mut Examination<'_>) -> Vec<Check> {
     let stacks = [("hyper", Protocol::H2), ("quinn", Protocol::H3)];
     stacks
@@ -126,7 +126,7 @@ fn connections(rows: &[Row], tap: &[TapRecord]) -> Vec<Vec<PacketSeries>> {
     connections
 }
 
-/// A connection from before a cell, both ends of which go on sending.
+/// A connection from before a cell. Both of its ends go on sending.
 struct LateSender {
     client_port: u16,
     stop: Arc<AtomicBool>,

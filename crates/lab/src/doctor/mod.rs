@@ -1,12 +1,10 @@
 //! Checks the lab against known physics.
 //!
-//! A new connection takes 3 round trips to the first byte over TCP with TLS 1.3, 2 over QUIC, and 1
-//! with early data or when warm (RFC 8446, RFC 9001). A long certificate chain costs QUIC a third
-//! (RFC 9000). A saturated link carries its rate times the
-//! payload's share of each packet. The tap counts the packets that the kernel counts. Two cells with
-//! the same seed lose the same packets. A lab that
-//! gets these wrong cannot be trusted with anything else, so every run checks some of them first,
-//! and `commute doctor` checks all.
+//! A new connection takes 3 round trips to the first byte over TCP with TLS 1.3 and 2 over QUIC. It takes 1 with early
+//! data or when warm (RFC 8446, RFC 9001). A long certificate chain costs QUIC a third (RFC 9000). A saturated link
+//! carries its rate times the payload's share of each packet. The tap counts the packets that the kernel counts. Two
+//! cells with the same seed lose the same packets. A lab that gets these wrong cannot be trusted with anything else. So
+//! every run checks some of them first, and `commute doctor` checks all.
 
 mod accounting;
 mod examination;

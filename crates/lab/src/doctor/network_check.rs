@@ -320,7 +320,7 @@ mod tests {
 
     use super::*;
 
-    /// 2 Mbit/s with 100 ms of queue, 30 ms +-10.
+    /// Returns a path of 2 Mbit/s with 100 ms of queue, 30 ms +-10 of delay and 2 % loss.
     fn path() -> PathSpec {
         PathSpec {
             rate: RateSpec::constant(2_000_000),
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// The names of the checks that fail when the link does `real` instead of `configured`.
+    /// Returns the names of the checks that fail when the link does `real` instead of `configured`.
     fn failed(configured: &PathSpec, real: &PathSpec) -> Vec<String> {
         let mut failed = Vec::new();
         for kind in [Kind::Sparse, Kind::Flood] {

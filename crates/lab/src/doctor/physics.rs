@@ -89,9 +89,8 @@ pub(super) fn long_chain(examination: &mut Examination<'_>) -> Vec<Check> {
     checks
 }
 
-/// On a lossless link nothing is retransmitted. A lost SYN or Initial would add a second (RFC 6298,
-/// section 2.1; RFC 9002, section 6.2.2), but only to the one connection it belongs to, which the
-/// medians would hide.
+/// Checks that a lossless link drops and retransmits nothing. A lost SYN or Initial would add a second (RFC 6298,
+/// section 2.1; RFC 9002, section 6.2.2), but only to the one connection it belongs to, which the medians would hide.
 fn nothing_retransmitted(stack: &KnownStack, measured: &Measured) -> Check {
     let wire = accounting::wire(measured);
     let name = format!("{}: packets dropped or retransmitted", stack.label());
@@ -182,7 +181,7 @@ fn check_round_trips(stack: &KnownStack, calls: &[Call]) -> Vec<Check> {
         .collect()
 }
 
-/// From the end of name resolution, which is not the transport's, to the first byte.
+/// Returns the ms from the end of name resolution, which is not the transport's, to the first byte.
 fn first_byte_ms(call: &Call) -> Option<f64> {
     Some((call.first_byte_ns? - call.dns_ns.unwrap_or(0)) as f64 / 1e6)
 }

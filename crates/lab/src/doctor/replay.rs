@@ -1,4 +1,4 @@
-//! What the model does to a train of probes, in virtual time.
+//! Replays a train of probes through the model of the link, in virtual time.
 
 use link::{Departure, Direction, Packet, Path, PathSpec, Transport};
 
@@ -36,8 +36,8 @@ pub(super) fn replay(
     }
 }
 
-/// A probe. Its flow is the first of the window, which has the number 0 if it opens upwards and 1 if
-/// downwards ([`link::FlowTable`]).
+/// Returns a probe. Its flow is the first of the window: its number is 0 if it opens upwards and 1 if downwards
+/// ([`link::FlowTable`]).
 fn packet(train: &Train, direction: Direction, token: u64) -> Packet {
     let flow = match direction {
         Direction::Up => 0,

@@ -142,7 +142,7 @@ impl ImportedCall {
         }
     }
 
-    /// The phases of an exchange, if the row has any.
+    /// Returns the phases of an exchange, if the row has any.
     fn exchange(&self) -> Option<Exchange> {
         let exchange = Exchange {
             created_ns: self.created_ns,
@@ -200,7 +200,7 @@ impl ImportedCall {
     }
 }
 
-/// A time as people say it.
+/// Formats a time in the unit in which people say it.
 fn spoken(ns: u64) -> String {
     match ns {
         0..=999 => format!("{ns} ns"),

@@ -1,6 +1,6 @@
 //! Times in other units than ns.
 
-/// Returns a time of so many units of `unit_ns` in whole ns; none if it is no number of 0 or more.
+/// Converts `value`, in units of `unit_ns`, to whole ns; none if it is no number of 0 or more.
 pub fn whole_ns(value: &str, unit_ns: f64) -> Option<u64> {
     let number: f64 = value.trim().parse().ok()?;
     let ns = (number * unit_ns).round();

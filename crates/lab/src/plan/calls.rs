@@ -60,7 +60,7 @@ pub(crate) fn planned_calls(workload: &Workload) -> Vec<PlannedCall> {
 }
 
 impl State {
-    /// A pause or a reconnect ends every batch.
+    /// Ends the batch at a pause or a reconnect.
     fn interrupt(&mut self, action: &Action) {
         // An empty slot, in which other arms reconnect or pause.
         if *action == NOTHING {
@@ -72,7 +72,7 @@ impl State {
         }
     }
 
-    /// Another process has no connections.
+    /// Forgets all connections: another process has none.
     fn restart(&mut self) {
         self.open.clear();
         self.next = Position::ColdProcess;

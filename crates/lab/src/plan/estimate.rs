@@ -48,7 +48,7 @@ impl Plan {
         self.shard(shard).map(of_block).sum()
     }
 
-    /// By arm.
+    /// Estimates the time of each arm's workload on a network in ns, by the arm's index.
     fn measuring_estimates_ns(&self, network: usize) -> Vec<u64> {
         let pipe = Pipe::of(&self.networks[network].link);
         (self.arm_workloads.iter())
@@ -92,7 +92,7 @@ impl Pipe {
         }
     }
 
-    /// The time from the first byte sent to the last: slow start, then the rate.
+    /// Returns the ns from the first byte sent to the last: slow start, then the rate.
     fn transfer_ns(&self, bytes: u64, bps: Option<u64>) -> u64 {
         let in_flight = bps.map_or(u64::MAX, |bps| scaled(bps, self.rtt_ns, 8_000_000_000));
         let (mut window, mut left, mut ns) = (INITIAL_WINDOW, bytes, 0);
@@ -105,8 +105,8 @@ impl Pipe {
     }
 }
 
-/// The rate to which loss limits a Reno-like sender: MSS / RTT * sqrt(3/2) / sqrt(p) (Mathis et
-/// al., 1997). CUBIC and BBR are faster, so that times are rather overestimated.
+/// Returns the rate of a Reno-like sender that is limited by loss: MSS / RTT * sqrt(3/2) / sqrt(p)
+/// (Mathis et al., 1997). CUBIC and BBR are faster, so times are rather overestimated.
 fn loss_limited_bps(rtt_ns: u64, loss_ppb: u32) -> Option<u64> {
     if rtt_ns == 0 || loss_ppb == 0 {
         return None;
@@ -178,7 +178,8 @@ pub(crate) fn estimate_ns(workload: &Workload, pipe: &Pipe) -> u64 {
     total
 }
 
-/// The length of a message as JSON, which is close enough for an estimate whatever the codec.
+/// Returns the length of a message as JSON. For an estimate that is close enough whatever the
+/// codec.
 fn json_bytes(message: &str) -> u64 {
     let name: Result<Name, _> = message.parse();
     let mut coder = Codec::plain(Format::Json).coder();

@@ -91,7 +91,7 @@ impl Expansion {
         }
     }
 
-    /// All of them start when every earlier step has ended.
+    /// Adds steps that all start when every earlier step has ended.
     fn parallel(&mut self, steps: &[Step]) {
         let start = Some(Start::After(self.last_id()));
         for step in steps {
@@ -193,7 +193,7 @@ impl Expansion {
         }
     }
 
-    /// The requests of one step, in the arm's pattern where the study does not say when they start.
+    /// Adds the requests of one step. They start in the arm's pattern where the study does not say when they start.
     fn calls(
         &mut self,
         start: Option<Start>,
@@ -214,7 +214,7 @@ impl Expansion {
         }
     }
 
-    /// The steps before a call.
+    /// Adds the steps before a call: the slots for a pause and a reconnect.
     fn slots(&mut self, start: Option<Start>, is_first: bool) {
         let Behaviour {
             connections,

@@ -108,9 +108,9 @@ impl Plan {
         cells.map(of_cell).sum()
     }
 
-    /// Returns how many arms a report compares with the baseline in each column of its tables: for
-    /// every network, the populations of each group, the whole of a group of several calls, and the
-    /// tail of each group if the study asks for it.
+    /// Returns how many arms a report compares with the baseline in each column of its tables. A network has columns
+    /// for the populations of each group and for groups of several calls as a whole. It has one for the tail of each
+    /// group if the study asks for it.
     pub fn families(&self) -> Vec<usize> {
         let arms = self.arms();
         let compared = arms.iter().filter(|arm| !arm.same_as_baseline).count() - 1;

@@ -21,7 +21,7 @@ pub(crate) struct SentRequest {
     pub(crate) action: Action,
     /// The body, which the step names.
     pub(crate) body: Option<Arc<Content>>,
-    /// What the server is told.
+    /// The answer that the server gives.
     pub(crate) answer: Answer,
     /// The body of the answer, which `answer` names.
     pub(crate) answer_body: Option<Arc<Content>>,
@@ -121,7 +121,8 @@ impl SentRequests {
             .find(|sent| is_same(&sent.own, &other.own))
     }
 
-    /// Gives made-up bytes other lengths: `length` of the study's. Bytes of files stay.
+    /// Changes the lengths of made-up bytes: `length` maps the study's length to the new one. Bytes
+    /// of files stay.
     pub(super) fn vary(&mut self, length: impl Fn(u64) -> u64) {
         for sent in &mut self.requests {
             let form = match sent.answer.grpc {

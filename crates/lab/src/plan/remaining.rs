@@ -63,8 +63,8 @@ impl Done {
 /// Blocks are run again because of a noisy cell if not too many are noisy. A failure of the driver is
 /// a result; what the lab itself failed at has no record.
 ///
-/// A block that was interrupted for longer than its `limit_ns` is run from its first cell, since its
-/// cells would no longer be back to back.
+/// A block that was interrupted for longer than its `limit_ns` is run from its first cell. Its cells would no longer be
+/// back to back otherwise.
 pub(crate) fn remaining<'p>(
     blocks: impl Iterator<Item = &'p Block>,
     done: &[Done],
@@ -97,7 +97,7 @@ pub(crate) fn remaining<'p>(
     if planned.is_empty() { reruns } else { planned }
 }
 
-/// Returns whether so many blocks were noisy in their first attempt that none is run again for it.
+/// Reports whether too many blocks were noisy in their first attempt for any to be run again.
 fn too_noisy(blocks: &[(&Block, &[&Done])]) -> bool {
     let was_noisy =
         |(_, cells): &&(&Block, &[&Done])| cells.iter().any(|cell| cell.attempt == 1 && cell.noisy);
@@ -196,7 +196,7 @@ mod tests {
         remaining(plan.blocks.iter(), &done, &now, |_| 500)
     }
 
-    /// A record of every cell of the plan, all with this outcome in block 0 and clean elsewhere.
+    /// Returns a record of every cell of the plan: with this outcome in block 0 and clean elsewhere.
     fn complete(plan: &Plan, outcome: &Outcome) -> Vec<Cell> {
         let of = |block: usize| {
             let outcome = if block == 0 { outcome } else { &Outcome::Clean };

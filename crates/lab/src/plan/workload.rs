@@ -34,7 +34,7 @@ impl Workload {
         self
     }
 
-    /// Makes each file longer or shorter by at most so much of its length, and so the made-up bodies of the
+    /// Makes each file longer or shorter by at most `percent` of its length, and likewise the made-up bodies of the
     /// study's own requests. `draw` returns the random number of a group's nth file, or of the bodies of a length.
     pub(crate) fn vary(&mut self, percent: f64, draw: impl Fn(&str, u64) -> u64) {
         if percent == 0.0 {
@@ -111,7 +111,7 @@ impl Workload {
     }
 }
 
-/// The name of the message that a step encodes in the arm's codec, if it does.
+/// Returns the name of the message that a step encodes in the arm's codec, if it does.
 pub(crate) fn encoded_message(step: &DriverStep) -> Option<&str> {
     match &step.action {
         Action::Exchange { message, .. } | Action::Submit { message, .. } => Some(message),
@@ -119,7 +119,8 @@ pub(crate) fn encoded_message(step: &DriverStep) -> Option<&str> {
     }
 }
 
-/// Returns a length that differs by at most so much, as a random number says.
+/// Returns a length that differs from `bytes` by at most `percent` of it. `draw` is the random number that decides by
+/// how much.
 fn varied(bytes: u64, percent: f64, draw: u64) -> u64 {
     let unit = draw as f64 / u64::MAX as f64;
     let factor = 1.0 + percent / 100.0 * (2.0 * unit - 1.0);

@@ -1,4 +1,4 @@
-//! What a client offers in its ClientHello, read without taking it from the socket.
+//! Reads which protocols a ClientHello offers, without taking it from the socket.
 
 use std::time::Duration;
 

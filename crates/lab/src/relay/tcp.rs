@@ -66,7 +66,7 @@ async fn relay_connection(
     }
 }
 
-/// Notes what a connection offers.
+/// Records the protocols that a connection offers, and the congestion control of its socket.
 async fn note(far: &TcpStream, client: SocketAddr, accepted: &Connections) {
     let Some(protocols) = offered(far).await else {
         return;

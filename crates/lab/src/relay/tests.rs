@@ -112,7 +112,7 @@ fn replies_reach_the_right_client() {
     }
 }
 
-/// A ClientHello, by rustls.
+/// Returns a ClientHello, made by rustls.
 fn hello(alpn: &[&str]) -> Vec<u8> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ClientConfig::builder_with_provider(provider)

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Cell, Outcome, Planned};
 
-/// So many cells are measured before an arm is given up.
+/// The number of cells that are measured before an arm is given up.
 const FIRST_CELLS: usize = 2;
 
 /// What is known of the arms of a run, by network and arm.

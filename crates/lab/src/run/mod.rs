@@ -134,7 +134,7 @@ impl Lab {
         }
     }
 
-    /// The plan's arms, each with the caveat of its driver's manifest beside its own.
+    /// Returns the plan's arms, each with the caveat of its driver's manifest beside its own.
     fn arms(&self, plan: &Plan) -> Vec<record::Arm> {
         let arms = plan.arms().into_iter().zip(&plan.study.arms);
         arms.map(|(mut recorded, arm)| {

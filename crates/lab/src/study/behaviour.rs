@@ -1,5 +1,4 @@
-//! What an arm does otherwise than the workload says, so that a published habit stands beside the clean
-//! arm in one table.
+//! Deviations of an arm from the workload, so that a published habit stands beside the clean arm in one table.
 
 use driver::protocol::Reconnect;
 use schemars::JsonSchema;

@@ -201,7 +201,7 @@ impl FromStr for ServerUrl {
     }
 }
 
-/// Letters, digits and hyphens in labels, as RFC 1123 section 2.1 has them, and underscores.
+/// Reports whether a name has labels of letters, digits and hyphens, as RFC 1123 section 2.1 has them, or underscores.
 fn is_host_name(name: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())

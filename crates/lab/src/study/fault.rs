@@ -1,4 +1,4 @@
-//! What is wrong with the HTTP/3 of an arm's server, while its TCP works.
+//! Faults of HTTP/3 on an arm's server; TCP keeps working.
 
 use driver::protocol::Discovery;
 use schemars::JsonSchema;

@@ -50,8 +50,8 @@ pub(crate) fn requests(plan: &LoadPlan, rate_per_s: u32) -> u64 {
     u64::try_from(requests).unwrap_or(u64::MAX).max(1)
 }
 
-/// Returns how many steps each load of a workload may expand to if there are `loads` of them and each
-/// request of this one has a body of `body_bytes`.
+/// Returns how many steps each load of a workload may expand to. There are `loads` loads, and each request of this one
+/// has a body of `body_bytes`.
 pub(crate) fn most_steps(loads: usize, body_bytes: usize) -> u64 {
     let of_each = MAX_LOAD_STEPS / loads.max(1) as u64;
     of_each.min(MAX_LOAD_BYTES / body_bytes.max(1) as u64)

@@ -78,14 +78,14 @@ pub struct Study {
 }
 
 impl Study {
-    /// Has every arm talk to a server of the lab, by its name.
+    /// Makes every arm use a server of the lab, by its name.
     pub fn use_server(&mut self, name: &str) {
         self.external = None;
         let arms = self.arms.iter_mut();
         arms.for_each(|arm| name.clone_into(&mut arm.server));
     }
 
-    /// Has every arm talk to the user's own server.
+    /// Makes every arm use the user's own server.
     pub fn use_external(&mut self, server: ExternalServer) {
         self.use_server(&server.url.to_string());
         self.external = Some(server);

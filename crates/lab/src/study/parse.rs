@@ -24,7 +24,7 @@ use super::{Arm, Study};
 use crate::slug::slug;
 use arm::{RawArm, contradiction};
 
-/// What to answer to keys of other tables, of which TOML takes those below a table for its own.
+/// Hints for keys of other tables. TOML takes a key below a table for one of that table.
 const OF_STEP: &str =
     "it is a key of a [[step]]; write it below one, e.g. headers = { accept = \"*/*\" }";
 const OF_ARM: &str = "it is a key of an [[arm]]; write it below one";

@@ -117,7 +117,7 @@ impl RawStep {
         check_step(raw, surroundings, 0)
     }
 
-    /// The one key that names an action.
+    /// Returns the one key that names an action. Fails unless there is exactly one.
     fn action(&self) -> Result<&'static str, String> {
         let actions = [
             ("call", self.call.is_some()),
@@ -313,7 +313,7 @@ fn padded_body(bytes: u64) -> Result<String, String> {
     Ok(head.chars().chain(letters).chain(tail.chars()).collect())
 }
 
-/// The messages that the server takes without returning them.
+/// Reports whether the server takes this message without returning it.
 fn is_submittable(name: &wire::Name) -> bool {
     matches!(name, wire::Name::Diag { .. })
 }

@@ -7,10 +7,9 @@
 use pump::Window;
 use record::Audit;
 
-/// The default relative margin of a verdict: even a cell that wants every core is slowed down by no
-/// more. A cell that is idle most of the time, as most are, is delayed only when other programs
-/// occupy all cores at the moment of a wake-up, which at this share is rare: on two cores one
-/// wake-up in 400, for a few ms.
+/// The default relative margin of a verdict: even a cell that wants every core is slowed down by no more. Most cells
+/// are idle most of the time. They are delayed only when other programs occupy all cores at the moment of a wake-up. At
+/// this share that is rare: on two cores one wake-up in 400, for a few ms.
 const MAX_OTHER_SHARE: f64 = 0.05;
 const MAX_STEAL: f64 = 0.01;
 /// Together with [`MAX_LATE_SHARE`]: one late packet out of forty is not a pattern.
@@ -101,7 +100,8 @@ fn machine_objections(audit: &Audit) -> Vec<String> {
     out
 }
 
-/// Where the CPU time of other programs is invisible, late packets are the only sign of them.
+/// Reports whether other programs used too much CPU time. Where their CPU time is invisible, late packets are the only
+/// sign of them.
 fn others_are_busy(audit: &Audit) -> bool {
     (audit.other_cpu_share).is_some_and(|share| share > MAX_OTHER_SHARE)
 }

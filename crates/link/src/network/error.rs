@@ -1,4 +1,4 @@
-//! Why a network cannot be had, and hints for names that do not exist.
+//! Errors of networks that cannot be loaded, and hints for names that do not exist.
 
 use config::{ConfigError, did_you_mean};
 

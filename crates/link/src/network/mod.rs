@@ -15,8 +15,8 @@ pub use overrides::{OverrideError, Overrides};
 
 /// An access network: both directions between the client and the server.
 ///
-/// In its serialised form, which is sent to the process that runs the link, all values are whole
-/// numbers, so that both sides have exactly the same network.
+/// All values of the serialised form are whole numbers. It is sent to the process that runs the
+/// link, and both sides must have exactly the same network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {

@@ -214,7 +214,7 @@ fn mtu(text: &str) -> Option<u32> {
     text.parse().ok().filter(|mtu| MTU.contains(mtu))
 }
 
-/// The rounded value, if it is in range.
+/// Returns the rounded value, if it is in range.
 fn within(value: f64, range: RangeInclusive<f64>) -> Option<f64> {
     Some(value.round()).filter(|value| range.contains(value))
 }

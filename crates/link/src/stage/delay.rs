@@ -49,7 +49,7 @@ pub(crate) fn round_trip(down: &PathSpec, up: &PathSpec) -> String {
     }
 }
 
-/// Always builds a stage, even for no delay: every path needs one.
+/// Builds a stage, even for no delay: every path needs one.
 fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Stage>> {
     Some(Box::new(Delay {
         fixed_ns: spec.delay_ns,
@@ -180,8 +180,8 @@ mod tests {
         build(&spec, Direction::Up, 7).unwrap()
     }
 
-    /// Delays of packets sent every `gap_ns` for `total_ns`, with 58.75 ms of delay and 41.25 ms of
-    /// jitter, as between the Android emulator and its umts network.
+    /// Returns the delays of packets sent every `gap_ns` for `total_ns`, with 58.75 ms of delay and 41.25 ms of jitter.
+    /// The Android emulator has these to its umts network.
     fn delays(gap_ns: u64, total_ns: u64) -> Vec<u64> {
         let mut stage = delay(DELAY_NS, JITTER_NS);
         let n = total_ns / gap_ns;

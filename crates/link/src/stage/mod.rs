@@ -91,7 +91,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// A kind that has nothing to check or to add to the summary.
+    /// Returns a kind that has nothing to check or to add to the summary.
     const fn new(build: Build) -> Kind {
         Kind {
             build,
@@ -213,7 +213,7 @@ pub(crate) mod testing {
     use super::*;
     use crate::model::Transport;
 
-    /// A UDP packet of flow 0; `index` is its number in the flow and its token.
+    /// Returns a UDP packet of flow 0; `index` is its number in the flow and its token.
     pub(crate) fn item(index: u64, ip_bytes: u32) -> Item {
         item_of(Transport::Udp, index, ip_bytes)
     }
@@ -232,7 +232,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// All outcomes as (time, token, cause), polled once at the very end.
+    /// Returns all outcomes as (time, token, cause), polled once at the very end.
     pub(crate) fn drain(stage: &mut dyn Stage) -> Vec<(u64, u64, Option<Cause>)> {
         std::iter::from_fn(|| stage.poll(u64::MAX))
             .map(|o| (o.at_ns, o.item.packet.token, o.dropped))

@@ -164,8 +164,8 @@ impl Policy {
 /// A token bucket that starts full and loses no fraction of a bit.
 struct Bucket {
     rate_bps: u64,
-    /// Contents and size in units of 1e-9 bit, of which `rate_bps` adds a whole number in each
-    /// nanosecond.
+    /// Contents and size in units of 1e-9 bit. Each nanosecond adds `rate_bps` of them, a whole
+    /// number.
     level: u128,
     size: u128,
     filled_ns: u64,

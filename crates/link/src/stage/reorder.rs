@@ -169,7 +169,8 @@ mod tests {
     };
     use crate::model::Cause;
 
-    /// Outcomes of 10,000 packets, 10 ns apart, with a hold-back of 25 ns and up to `jitter_ns`.
+    /// Returns the outcomes of 10,000 packets, 10 ns apart, with a hold-back of 25 ns and up to
+    /// `jitter_ns`.
     fn outcomes(ppb: u32, jitter_ns: u64) -> Vec<(u64, u64, Option<Cause>)> {
         let reorder = Some(ReorderSpec {
             ppb,

@@ -21,7 +21,7 @@ pub(crate) fn arrival(at_ns: u64, token: u64, ip_bytes: u32, flow: u32) -> Arriv
     Arrival { at_ns, packet }
 }
 
-/// A frame that is neither TCP nor UDP.
+/// Returns a frame that is neither TCP nor UDP.
 pub(crate) fn other(at_ns: u64, token: u64) -> Arrival {
     let mut arrival = arrival(at_ns, token, 60, 77);
     arrival.packet.transport = Transport::Other;

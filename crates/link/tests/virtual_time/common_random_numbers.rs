@@ -9,7 +9,7 @@ use link::{
 const MS: u64 = NS_PER_MS;
 const FLOW: u32 = 1;
 
-/// Each loss model, losing about a fifth of the packets.
+/// Returns each loss model, losing about a fifth of the packets.
 fn models() -> [LossSpec; 3] {
     [
         LossSpec::Iid { ppb: 200_000_000 },
@@ -41,7 +41,7 @@ fn spec(loss: LossSpec) -> PathSpec {
     }
 }
 
-/// A thousand packets of one flow, a millisecond apart.
+/// Returns a thousand packets of one flow, a millisecond apart.
 fn one_flow() -> Vec<Arrival> {
     (0..1000).map(|i| arrival(i * MS, i, 1200, FLOW)).collect()
 }

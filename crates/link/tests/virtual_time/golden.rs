@@ -1,7 +1,7 @@
 //! A golden table of what links do to packets: any change to the model shows here, in numbers.
 //!
-//! Each line sends ten seconds of full packets in bursts of ten, at one and a half times a rate,
-//! and prints what happened to them. `COMMUTE_GOLDEN=write` rewrites the table.
+//! Each line sends ten seconds of full packets in bursts of ten, at one and a half times a rate. It
+//! prints what happened to them. `COMMUTE_GOLDEN=write` rewrites the table.
 
 use std::fmt::Write as _;
 
@@ -105,8 +105,8 @@ fn losses() -> [(&'static str, Option<LossSpec>); 4] {
     ]
 }
 
-/// A trace of 6 Mbit/s with an opportunity every two milliseconds, and gates that close for 200 ms
-/// in each second.
+/// Returns a trace of 6 Mbit/s with an opportunity every two milliseconds, and gates that close for
+/// 200 ms in each second.
 fn traces_and_gates() -> [(&'static str, PathSpec); 3] {
     let gated = |on_close| PathSpec {
         rate: RateSpec::constant(6_300_000),
@@ -131,7 +131,8 @@ fn traces_and_gates() -> [(&'static str, PathSpec); 3] {
     ]
 }
 
-/// Losses in fades of equal length, with a delay that varies with and without reordering.
+/// Returns two paths with losses in fades of equal length, whose delay varies with and without
+/// reordering.
 fn variants() -> [(&'static str, PathSpec); 2] {
     let burst = BurstSpec {
         good_ns: 950 * MS,
@@ -179,7 +180,7 @@ fn row(table: &mut String, rate: &str, queue: &str, loss: &str, spec: &PathSpec,
     .unwrap();
 }
 
-/// Bursts of ten packets at a mean rate of `kbps`.
+/// Returns bursts of ten packets at a mean rate of `kbps`.
 fn arrivals(kbps: u64) -> Vec<Arrival> {
     let packets = kbps * 1000 * SECONDS / 8 / u64::from(PACKET_BYTES);
     let gap_ns = 10 * u64::from(PACKET_BYTES) * 8 * 1_000_000 / kbps;

@@ -29,7 +29,7 @@ fn specs() -> impl Strategy<Value = NatSpec> {
     })
 }
 
-/// Packets of two hosts, from a few usual ports and a few of those that the NAT gives.
+/// Generates packets of two hosts, from a few usual ports and a few of those that the NAT gives.
 fn packets() -> impl Strategy<Value = Vec<Sent>> {
     let ports = prop_oneof![40_000..40_004_u16, 61_000..61_003_u16];
     let one = (0..30 * MS, 0..2_u64, ports, any::<bool>());

@@ -14,7 +14,7 @@ pub(crate) fn parse(text: &str) -> Result<Network, String> {
     Network::parse("x.toml", text).map_err(|e| place_and_message(&e))
 }
 
-/// An error without its column and the line that it shows.
+/// Formats an error without its column and the line that it shows.
 fn place_and_message(error: &NetworkError) -> String {
     match error {
         NetworkError::File(e) => format!("{}:{}: {}", e.file, e.line, e.message),

@@ -132,7 +132,8 @@ fn specs() -> impl Strategy<Value = PathSpec> {
     )
 }
 
-/// Up to 200 packets of three flows in bursts and pauses, with other transports between them.
+/// Generates up to 200 packets of three flows in bursts and pauses, with other transports between
+/// them.
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let gap_ns = prop_oneof![Just(0), 0..MS, 0..20 * MS];
     let one = (gap_ns, 40..1501_u32, 0..4_u32);

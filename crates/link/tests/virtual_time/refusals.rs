@@ -334,7 +334,7 @@ fn hostile_text_gives_short_messages() {
     }
 }
 
-/// Random lines of network files, so that random texts get past the first line.
+/// Generates random lines of network files, so that random texts get past the first line.
 fn random_lines() -> impl Strategy<Value = String> {
     let keys = [
         "about",

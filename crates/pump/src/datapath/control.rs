@@ -1,7 +1,7 @@
 //! Control of a link thread by the bench, without making the thread wait.
 //!
-//! A message carries an empty ledger in and the filled one out, so the hot loop neither allocates
-//! nor frees, and checks one flag per iteration.
+//! A message carries an empty ledger in and the filled one out. The hot loop neither allocates nor
+//! frees, and checks one flag per iteration.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

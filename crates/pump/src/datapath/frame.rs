@@ -260,7 +260,7 @@ fn fold(mut sum: u64) -> u16 {
 mod tests {
     use super::*;
 
-    /// Ethernet + IPv4 + UDP with ports 5 and 443, payload `c3 01`.
+    /// Returns a frame of Ethernet + IPv4 + UDP with ports 5 and 443, payload `c3 01`.
     fn udp4() -> Vec<u8> {
         let mut frame = vec![0u8; 12];
         frame.extend([0x08, 0x00]);
@@ -324,7 +324,7 @@ mod tests {
         assert_ne!(parse(&up).flow, parse(&down).flow);
     }
 
-    /// Ethernet + IPv4 + TCP.
+    /// Returns a frame of Ethernet + IPv4 + TCP.
     fn tcp4(flags: u8, seq: u32) -> Vec<u8> {
         let mut frame = udp4();
         frame.truncate(34);
@@ -344,7 +344,7 @@ mod tests {
         }
     }
 
-    /// A UDP datagram with this payload.
+    /// Returns a UDP datagram with this payload.
     fn datagram(payload: &[u8]) -> Vec<u8> {
         let mut frame = udp4();
         frame.truncate(42);

@@ -157,7 +157,7 @@ mod tests {
     const CLIENT: u16 = 40_000;
     const SERVER: u16 = 443;
 
-    /// A UDP packet between 10.0.0.1, the client, and 10.0.0.2.
+    /// Returns a UDP packet between 10.0.0.1, the client, and 10.0.0.2.
     fn udp(from_client: bool, ports: [u16; 2]) -> Vec<u8> {
         let (source, destination) = if from_client { (1, 2) } else { (2, 1) };
         let mut frame = vec![0u8; 12];

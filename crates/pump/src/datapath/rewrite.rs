@@ -69,7 +69,7 @@ mod tests {
     const TCP: u8 = 6;
     const UDP: u8 = 17;
 
-    /// A whole packet with these ports and a valid checksum.
+    /// Returns a whole packet with these ports and a valid checksum.
     fn packet(
         v6: bool,
         protocol: u8,
@@ -109,8 +109,8 @@ mod tests {
         frame
     }
 
-    /// A reference implementation: adds up pseudo header and packet in 16-bit words (RFC 1071). The
-    /// sum of a packet with a valid checksum is 0xffff.
+    /// Adds up pseudo header and packet in 16-bit words (RFC 1071), as a reference implementation.
+    /// The sum of a packet with a valid checksum is 0xffff.
     fn folded_sum(frame: &[u8]) -> u16 {
         let (protocol, addresses, upper) = match frame[12] {
             0x08 => (frame[23], &frame[26..34], &frame[34..]),

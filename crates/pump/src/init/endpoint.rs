@@ -72,7 +72,8 @@ impl Endpoint {
         })
     }
 
-    /// See [`crate::Bench::enable_segmentation_offload`].
+    /// Enables segmentation offload on the interface; see
+    /// [`crate::Bench::enable_segmentation_offload`].
     pub(super) fn enable_segmentation_offload(&self) -> io::Result<()> {
         self.netns.run(|| ethtool::enable_segmentation(INTERFACE))
     }

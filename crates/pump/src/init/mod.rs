@@ -1,8 +1,8 @@
 //! The init process of a bench: process 1 of its PID namespace.
 //!
-//! It starts as a child of the owner, moves into namespaces ([`namespaces`]), builds the endpoints
-//! ([`endpoint`]) and then handles the owner's requests one by one ([`handler`]). It ends when the
-//! control socket is closed, and the kernel ends everything else with it.
+//! It starts as a child of the owner, moves into namespaces ([`namespaces`]) and builds the
+//! endpoints ([`endpoint`]). It then handles the owner's requests one by one ([`handler`]). It ends
+//! when the control socket is closed, and the kernel ends everything else with it.
 
 mod costs;
 mod endpoint;
@@ -38,7 +38,8 @@ pub fn init_main() -> ! {
     sys::exit_now(0)
 }
 
-/// Does everything up to the first request.
+/// Receives the hello, enters the namespaces and builds the network: everything up to the first
+/// request.
 fn start(socket: &UnixStream) -> Result<handler::RequestHandler, String> {
     let (hello, _) = protocol::receive::<Hello>(socket).map_err(|e| e.to_string())?;
     let rootless = namespaces::enter_namespaces()?;

@@ -11,8 +11,8 @@ use crate::sys;
 /// Others may enter the folder.
 const SEARCHABLE: u32 = 0o001;
 
-/// Hides each folder that only its owner may enter and that contains one of `paths` behind an empty
-/// file system, in which `paths` are bound read-only, and `writable` as it is.
+/// Hides each folder that only its owner may enter and that contains one of `paths` behind an empty file system. There
+/// `paths` are bound read-only, and `writable` as it is.
 ///
 /// Only this mount namespace changes.
 pub(crate) fn expose(paths: &[PathBuf], writable: &[PathBuf]) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! What only the kernel counts: drops, and open ports.
+//! Values that only the kernel has: counts of dropped packets, and open ports.
 
 use std::fs;
 use std::io;

@@ -44,8 +44,8 @@ pub(crate) fn enable_segmentation(interface: &str) -> io::Result<()> {
 }
 
 /// Disables segmentation on one of the link's interfaces. The link sends single packets in any
-/// case, but a veth that could segment hands them to its peer's backlog instead of the peer's NAPI,
-/// and the CPU time of receiving them would be charged to the link
+/// case. But a veth that could segment hands them to its peer's backlog instead of the peer's NAPI.
+/// The CPU time of receiving them would then be charged to the link
 /// (`veth_skb_is_eligible_for_gro`).
 pub(crate) fn disable_segmentation(interface: &str) -> io::Result<()> {
     set_features(interface, segmentation)

@@ -46,7 +46,7 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// Its one-way delay, unless it was lost.
+    /// Returns the probe's one-way delay, unless it was lost.
     pub(crate) fn delay_ns(&self) -> Option<u64> {
         self.received_ns
             .map(|received_ns| received_ns.saturating_sub(self.sent_ns))
@@ -153,7 +153,7 @@ fn receive(socket: &UdpSocket, count: u32, all_sent: &AtomicBool) -> io::Result<
     Ok(received)
 }
 
-/// CLOCK_REALTIME minus CLOCK_MONOTONIC, from the closest of three pairs of readings.
+/// Returns CLOCK_REALTIME minus CLOCK_MONOTONIC, from the closest of three pairs of readings.
 fn wall_offset_ns() -> i64 {
     let mut best = (u64::MAX, 0);
     for _ in 0..3 {
@@ -171,7 +171,7 @@ fn now_ns(clock: ClockId) -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// The next number of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// Returns the next number of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! What a reader must know about encoding and decoding in requests of the study's own.
+//! Remarks on encoding and decoding in requests of the study's own.
 
 use record::Arm;
 

@@ -1,5 +1,4 @@
-//! The user's own server: where requests went that no server of the lab answered, and what is known of
-//! them without its log.
+//! The user's own server: where its requests went, and what is known of them without its log.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +33,7 @@ pub(crate) fn external(data: &RunData) -> Option<External> {
     })
 }
 
-/// The median; of an even number, the larger of both in the middle.
+/// Returns the median; of an even number of values, the larger of both in the middle.
 fn middle(mut values: Vec<u64>) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()

@@ -186,7 +186,7 @@ pub struct PlannedMeasure {
     pub decisive: bool,
 }
 
-/// Returns the measures of a run, of which only the head need exist.
+/// Returns the measures of a run. Only the head of the run need exist.
 pub fn planned_measures(run: &Run) -> Vec<PlannedMeasure> {
     let measure = |population: Population| PlannedMeasure {
         label: population.label,

@@ -1,8 +1,8 @@
-//! What choosing costs: the times of an arm that chooses by itself, less those of the better of the arms
-//! that it chooses between, by how many requests it had made.
+//! Regret: what adaptive routing cost. It is the time of an adaptive arm minus that of the better of the arms it
+//! chooses between, by request number.
 //!
-//! The better one, the oracle, is whichever has the lower median over the *other* blocks: the block's own
-//! minimum would be an oracle that knows its luck.
+//! The better arm, the oracle, has the lower median over the *other* blocks. The block's own minimum would be an oracle
+//! that knows its luck.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,8 @@ pub struct Regret {
 }
 
 impl Regret {
-    /// `met` if the whole interval is within max(5 ms, 5 % of the oracle), `missed` if none of it is,
-    /// else `cannot tell`.
+    /// Returns `met` if the interval ends at or below max(5 ms, 5 % of the oracle), and `missed` if it begins above
+    /// that. Returns `cannot tell` otherwise, or if the interval covers less than 95 %.
     pub fn verdict(&self) -> &'static str {
         let margin_ns = MARGIN_NS.max(MARGIN_SHARE * self.oracle_ns);
         match () {

@@ -11,8 +11,8 @@ use crate::figures::cells::{Blocks, CellIndex};
 /// Ten full segments: what a server sends at once (RFC 6928 section 2). Less does not fill a queue.
 const INITIAL_WINDOW_BYTES: u64 = 10 * 1460;
 
-/// Returns a note if on some networks every block of an arm sent the same large bodies over a link
-/// without chance, and a full queue dropped packets in each.
+/// Returns a note if blocks repeat each other on some networks. There, every block of an arm sent the same large bodies
+/// over a link without chance, and a full queue dropped packets in each.
 pub(crate) fn note(run: &Run, cells: &CellIndex<'_>) -> Option<String> {
     let repeats = |network: &&Network| {
         let Some(queues) = queues_without_chance(network) else {

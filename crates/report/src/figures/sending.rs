@@ -1,4 +1,4 @@
-//! What the server told of its sending, and what the link did to those packets.
+//! Figures that the server reports of its sending, and what the link did to those packets.
 
 use record::{Cell, ConnectionSettings, Sender};
 

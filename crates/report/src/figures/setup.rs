@@ -1,4 +1,4 @@
-//! How connections were set up: the server's initial window, its chain and its first flight.
+//! The set-up of connections: the server's initial window, its chain and its first flight.
 
 use record::ConnectionSettings;
 

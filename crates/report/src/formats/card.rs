@@ -1,7 +1,7 @@
 //! The answer as a picture: one SVG, 600 px wide, for light and dark pages.
 //!
-//! No font is known where it is shown, so widths are estimated from the widest of the usual sans-serif
-//! fonts, and text that may be too long is broken into lines.
+//! The font of the page that shows the picture is unknown. Widths are therefore estimated from the widest of the usual
+//! sans-serif fonts, and text that may be too long is broken into lines.
 
 use maud::{Markup, PreEscaped, html};
 

@@ -95,7 +95,7 @@ impl Page {
         out
     }
 
-    /// One line per arm: what its verdict does along the setting, then its times.
+    /// Formats one line per arm: how its verdict changes along the setting, then its times.
     fn sweep(&self, sweep: &Sweep) -> String {
         let title = format!("{}: {}", sweep.title(), sweep.values.join(", "));
         let mut out = self.wrapped(&plain(&title), INDENT);

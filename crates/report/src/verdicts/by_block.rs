@@ -1,5 +1,5 @@
-//! What each block says, before it is decided: the values that every verdict and interval of a report
-//! is made from. Kept, they give the same verdicts again without the records, by the same code.
+//! Values by block, before anything is decided: every verdict and interval of a report is made from them. Kept, they
+//! give the same verdicts again without the records, by the same code.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +90,8 @@ pub struct ByBlock {
 }
 
 impl ByBlock {
-    /// Takes the values of a run: every arm against the baseline, and `others`, more pairs of an arm
-    /// and the one that it is compared with.
+    /// Takes the values of a run: every arm against the baseline, and the pairs in `others`. A pair is an arm and the
+    /// one that it is compared with.
     pub fn of(data: &RunData, others: &[(&str, &str)]) -> ByBlock {
         let (run, cells) = (data.run(), CellIndex::new(data));
         let populations = populations(run);

@@ -34,8 +34,8 @@ struct Pairing<'a> {
 }
 
 impl Pairing<'_> {
-    /// Returns the (arm, baseline) times of the steps that both made, for each block that has both. Imported
-    /// calls have no plan that says which of one arm is which of the other: of these it is the medians.
+    /// Returns the (arm, baseline) times of the steps that both made, for each block that has both. Imported calls have
+    /// no plan that matches the calls of one arm to those of another. For these it returns the medians.
     fn steps(&self) -> BTreeMap<u32, Steps> {
         let timeout_ns = self.run.timeout_ns;
         let pairs = |(&block, arm): (&u32, &&record::Cell)| {

@@ -1,4 +1,4 @@
-//! How many first attempts of each arm were noisy, and whether that depends on the arm.
+//! Counts the noisy first attempts of each arm, and tests whether noise depends on the arm.
 
 use record::Run;
 

@@ -23,7 +23,7 @@ pub(crate) fn overall(networks: &[NetworkSummary], baseline: &str) -> String {
     }
 }
 
-/// Says why there is no answer on any network: for each the same reasons, or various ones.
+/// Explains why there is no answer on any network: for each the same reasons, or various ones.
 fn no_answer_words(networks: &[NetworkSummary]) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for network in networks {
@@ -39,7 +39,7 @@ fn no_answer_words(networks: &[NetworkSummary]) -> String {
     format!("No answer: {}.", reasons.join("; "))
 }
 
-/// Names the arms that no network has results of, because their stacks lack something here.
+/// Names the arms without results on any network, because their stacks lack something here.
 fn not_measured(networks: &[&NetworkSummary]) -> String {
     let is_unsupported = |name: &str| {
         let mut of_arm = networks

@@ -1,5 +1,5 @@
-//! Whether common random numbers worked: whether a copy of the baseline lost the same packets, and
-//! whether its times followed the baseline's where those losses cost time.
+//! Checks whether common random numbers worked. A copy of the baseline must lose the same packets, and its times must
+//! follow the baseline's where those losses cost time.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,8 @@ const MAX_UNSHARED: f64 = 2.0 * (1.0 - MIN_CORRELATION) / (2.0 - MIN_CORRELATION
 /// losses that differ come in clusters, e.g. where two connections were opened in the other order.
 const LOSS_ERROR: f64 = 0.001;
 
-/// Compares the packets that a copy of the baseline lost with those that the baseline lost, block by
-/// block and connection by connection, in the blocks that can be compared; none can, e.g., if the
-/// records have no packets.
+/// Compares the packets that a copy of the baseline lost with those that the baseline lost, block by block and
+/// connection by connection. Only blocks that can be compared count; none can, e.g., if the records have no packets.
 ///
 /// Fades come and go by the clock, so that copies that send a moment later lose other packets; a
 /// network with fades is not compared. Nor is a cell some of whose packets belong to no connection in
@@ -79,8 +78,8 @@ pub(crate) fn common_losses(by_block: &BTreeMap<u32, LossComparison>) -> Option<
     (all.blocks > 0).then_some(all)
 }
 
-/// Returns how many of so many lost packets only one of two copies may lose: with more, it is improbable that the
-/// correlation of their losses is [`MIN_CORRELATION`] or above.
+/// Returns how many of `lost` packets only one of two copies may lose. With more, it is improbable that the correlation
+/// of their losses is [`MIN_CORRELATION`] or above.
 fn tolerated(lost: u64) -> u64 {
     let is_probable = |unshared: &u64| {
         stats::at_least(*unshared as usize, lost as usize, MAX_UNSHARED) > LOSS_ERROR

@@ -104,8 +104,8 @@ fn trend(
     }
 }
 
-/// Says from which level on a verdict holds: at that level and at every higher one. A claim about all
-/// of several verdicts is wrong no more often than the least certain of them.
+/// Returns in words from which level on a verdict holds: at that level and at every higher one. A claim about all of
+/// several verdicts is wrong no more often than the least certain of them.
 fn from_where_on(verdicts: &[Option<Verdict>], values: &[String]) -> String {
     let (Some(Some(highest)), Some(last)) = (verdicts.last(), values.last()) else {
         return "not compared at every level".to_owned();

@@ -72,7 +72,7 @@ pub(crate) fn invalid(network: &str, arms: &[ArmSummary]) -> Vec<String> {
     reasons.into_iter().map(on_network).collect()
 }
 
-/// Returns whether so many requests of an arm failed that its times mean nothing. Timeouts are times.
+/// Reports whether the share of failed requests of an arm is so large that its times mean nothing. Timeouts are times.
 fn fails_mostly(arm: &ArmSummary) -> bool {
     let by_call = || arm.measures.iter().filter(|m| m.part.is_by_request());
     let calls: usize = by_call().map(|m| m.calls).sum();

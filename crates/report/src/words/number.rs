@@ -246,9 +246,9 @@ impl Scale {
         Self { unit, factor }
     }
 
-    /// Returns the number of decimals that are meaningful with an interval of this reach: few
-    /// enough, but so many that rounding the reach up widens it by at most half. Without a reach,
-    /// as many as make two significant digits.
+    /// Returns the number of decimals, at most three, that are meaningful with an interval of this reach. They are few,
+    /// but enough for rounding the reach up to widen it by at most half. Without a reach they make two significant
+    /// digits.
     fn decimals(&self, reach: Option<f64>, value: f64) -> usize {
         let reach = reach.filter(|&r| r > 0.0).unwrap_or(value.abs() / 5.0) / self.factor;
         if reach == 0.0 {

@@ -152,7 +152,8 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
     run
 }
 
-/// Three times five calls of `echo`, each time on a new connection, then an image.
+/// Returns a planned call: three times five calls of `echo`, each time on a new connection, then an
+/// image.
 fn planned_call(id: u32) -> PlannedCall {
     PlannedCall {
         id,
@@ -288,7 +289,7 @@ fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Op
     }
 }
 
-/// Half a second of samples.
+/// Returns half a second of samples.
 fn timeline(cpu_ns: u64) -> Timeline {
     let sample = |i: u64| Sample {
         at_ns: i * 100_000_000,

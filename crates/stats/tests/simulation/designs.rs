@@ -32,9 +32,9 @@ enum Noise {
 }
 
 impl Design {
-    /// 12 of 34 arms are 45 and 120 ms slower on first requests and 18 ms slower on the clean
-    /// download; everything else is equal. The download under loss is undecidable, so that at most
-    /// 5/6 can be decided.
+    /// Returns a design with 12 slower arms out of 34. They are 45 and 120 ms slower on first requests and 18 ms slower
+    /// on the clean download. They are 30 ms slower on the download under loss, too, but that is undecidable, so that
+    /// at most 5/6 can be decided. All else is equal.
     pub(crate) fn real() -> Self {
         let twelve = |difference| {
             (0..34)
@@ -58,8 +58,8 @@ impl Design {
         }
     }
 
-    /// Half of the arms equal the baseline, half differ by 1 to 3 standard deviations of a cell. The margin is
-    /// 0, so that equal arms cannot be decided correctly.
+    /// Returns a design in which half of the arms equal the baseline and half differ by 1 to 3 standard deviations of a
+    /// cell. The margin is 0, so that equal arms cannot be decided correctly.
     pub(crate) fn half() -> Self {
         let truth = |arm| match arm % 2 {
             0 => 0.0,
@@ -69,7 +69,7 @@ impl Design {
         Self::without_margin(&truth)
     }
 
-    /// All arms equal the baseline, and the margin is 0: every decision is wrong.
+    /// Returns a design in which all arms equal the baseline, and the margin is 0: every decision is wrong.
     pub(crate) fn equal(arms: usize) -> Self {
         Self::without_margin(&vec![0.0; arms])
     }

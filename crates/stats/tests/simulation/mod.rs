@@ -34,7 +34,7 @@ impl Share {
     }
 }
 
-/// How often intervals of a median cover it: interpolated, and from one rank to another.
+/// Returns how often intervals of a median cover it: interpolated, and from one rank to another.
 pub(crate) fn coverage(distribution: Distribution, n: usize, trials: u64) -> (Share, Share) {
     let mut random = Random::new(n as u64);
     let (mut interpolated, mut by_order) = (Share::default(), Share::default());
@@ -52,8 +52,8 @@ pub(crate) fn coverage(distribution: Distribution, n: usize, trials: u64) -> (Sh
     (interpolated, by_order)
 }
 
-/// How often the interval of p95 covers it, for 20 requests per block whose blocks vary as much as
-/// the requests within them.
+/// Returns how often the interval of p95 covers it, for 20 requests per block. The blocks vary as much as the requests
+/// within them.
 pub(crate) fn quantile_coverage(blocks: usize, skewed: bool, trials: u64) -> Share {
     const NORMAL_P95: f64 = 1.644_853_6;
     let mut random = Random::new(blocks as u64);
@@ -116,8 +116,8 @@ pub(crate) fn study(design: &Design, blocks: usize, trials: u64) -> Outcome {
     outcome
 }
 
-/// How often any of 24 arms equal to the baseline (margin 0, six columns) is decided at any of the
-/// looks every 2 blocks up to 30.
+/// Returns how often any of 24 arms equal to the baseline (margin 0, six columns) is decided at any of the looks. There
+/// is a look every 2 blocks, from 6 to 30.
 pub(crate) fn any_false_while_looking(ranks: Ranks, trials: u64) -> Share {
     let design = Design::equal(4);
     let mut any = Share::default();

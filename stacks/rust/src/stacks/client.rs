@@ -138,7 +138,7 @@ impl Stack for Client {
         Ok(())
     }
 
-    /// The engine opens connections when a request needs one.
+    /// Returns the mode without connecting: the engine opens connections when a request needs one.
     async fn connect(&self, mode: Reconnect, _trace: &Trace) -> Result<Reconnect, CallError> {
         Ok(mode)
     }

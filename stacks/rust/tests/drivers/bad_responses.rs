@@ -79,7 +79,7 @@ fn server_without_the_protocol_is_a_tls_error() {
     }
 }
 
-/// A TLS server that negotiates `alpn` and answers the first bytes with invalid ones.
+/// Starts a TLS server that negotiates `alpn` and answers the first bytes with invalid ones.
 fn invalid_server(alpn: &str) -> (tempfile::NamedTempFile, String, tokio::runtime::Runtime) {
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let ca = tempfile::NamedTempFile::new().unwrap();

@@ -4,7 +4,7 @@ use crate::common::test_server::{PROTOCOLS, TestServer};
 use crate::common::{RawDriver, call, rust_driver, sequential};
 use driver::protocol::{Action, Protocol, Reconnect, Setup, Step};
 
-/// Two origins, which are two names of one server: `url` and `files`.
+/// Returns a setup with two origins, which are two names of one server: `url` and `files`.
 fn two_names(server: &TestServer, protocol: Protocol) -> Setup {
     let files = server.setup_by_address(protocol).url;
     Setup {

@@ -7,7 +7,7 @@ use crate::common::{Driver, call, deadline, rust_driver, sequential, setup};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Reconnect, Setup, Start, Step};
 use driver::{DriverError, RunAnswer, SetupAnswer};
 
-/// A certificate authority that has signed no server.
+/// Returns a certificate authority that has signed no server.
 fn authority() -> tempfile::NamedTempFile {
     let key = rcgen::KeyPair::generate().unwrap();
     let params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
@@ -16,7 +16,7 @@ fn authority() -> tempfile::NamedTempFile {
     file
 }
 
-/// A driver that is set up for a closed port, or for what `change` makes of that setup.
+/// Starts a driver and sets it up for a closed port, with `change` applied to that setup.
 fn set_up_driver(change: impl FnOnce(Setup) -> Setup) -> Driver {
     let ca = authority();
     let mut driver = Driver::start(&rust_driver("hyper"));

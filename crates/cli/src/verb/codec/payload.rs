@@ -179,7 +179,7 @@ struct Time {
     time: OperationTime,
 }
 
-/// Times encoding and decoding, and says which of it is being timed.
+/// Times encoding and decoding, and shows which of them is being timed.
 fn times(
     schema: &Schema,
     sample: &Sample<'_>,

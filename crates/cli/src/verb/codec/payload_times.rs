@@ -1,4 +1,4 @@
-//! How often the operations on a user's own payload are timed.
+//! Times the operations on a user's own payload, and decides how often each is run.
 
 use std::convert::Infallible;
 
@@ -15,11 +15,12 @@ const ONCE_NS: u64 = BUDGET_NS / 2;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OperationTime {
     pub(super) ns: Option<f64>,
-    /// How often it was run; once is cold, and no more than a hint.
+    /// How often it was run. A single run is cold, and only a hint.
     pub(super) runs: u64,
 }
 
-/// Times operations, each run by its index a number of times. `run` returns what the runs took in ns.
+/// Times operations. `run` takes the index of an operation and how often to run it, and returns the time of these runs
+/// in ns.
 pub(super) fn times(
     operations: usize,
     rounds: usize,

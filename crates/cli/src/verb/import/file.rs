@@ -1,4 +1,4 @@
-//! A file of an import: whose requests it has, and its text.
+//! A file of an import: its arm and protocol, and its text.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -68,7 +68,7 @@ impl Source {
         self.label.is_some()
     }
 
-    /// The arm: as named, else by the file's name.
+    /// Returns the arm: as named, else by the file's name.
     pub(super) fn arm(&self) -> String {
         match &self.label {
             Some((arm, _)) => arm.clone(),
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// The protocol: as named, else that which the arm is named by.
+    /// Returns the protocol: as named, else the one that the arm is named after.
     pub(super) fn protocol(&self) -> Option<String> {
         let named = self
             .label

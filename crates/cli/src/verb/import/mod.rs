@@ -154,7 +154,8 @@ fn read(args: &Args) -> anyhow::Result<Rows<'_>> {
     Ok(rows)
 }
 
-/// Returns an error if arms have different numbers of files: one is missing, and those after it would be paired wrongly.
+/// Returns an error if arms have different numbers of files. One file is missing then, and those after it would be
+/// paired wrongly.
 fn check_files(files_by_arm: &BTreeMap<String, u32>) -> anyhow::Result<()> {
     let arms = || files_by_arm.iter();
     let (least, most) = (
@@ -186,7 +187,7 @@ fn of_load_tester(format: &Format, text: &str, labels: &Labels) -> anyhow::Resul
     Ok(rows)
 }
 
-/// Says that no row says which request opened its connection.
+/// Warns if no row says which request opened its connection.
 fn note_first(rows: &Rows<'_>) {
     let says_first =
         |row: &ImportedCall| row.first.is_some() || row.state.is_some() || row.tls_ns.is_some();
@@ -198,7 +199,7 @@ fn note_first(rows: &Rows<'_>) {
     }
 }
 
-/// Says that times may be in another unit than their column's.
+/// Warns that times may be in another unit than ns if half of the requests took less than `QUICK_NS`.
 fn note_unit(rows: &rows::Rows) {
     let mut times: Vec<u64> = rows.iter().map(|(_, row)| row.end_ns).collect();
     times.sort_unstable();

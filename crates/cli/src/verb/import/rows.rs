@@ -72,7 +72,7 @@ fn object_in_ns(object: Map<String, Value>) -> Result<Map<String, Value>, String
     Ok(converted)
 }
 
-/// Names the key whose value is of the wrong kind, which serde does not.
+/// Returns an error that names the key whose value is of the wrong kind; that of serde does not.
 fn wrong_value(object: &Map<String, Value>, error: &serde_json::Error) -> String {
     let expected = |error: &serde_json::Error| {
         let text = plain(error);
@@ -96,7 +96,7 @@ fn wrong_value(object: &Map<String, Value>, error: &serde_json::Error) -> String
     plain(error)
 }
 
-/// An error of serde_json without its place within the line.
+/// Formats an error of serde_json without its place within the line.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());
@@ -149,7 +149,7 @@ fn record_in_ns(
         .collect()
 }
 
-/// The line in which the next row begins: the reader is at the end of the last one, before empty lines.
+/// Returns the line in which the next row begins. The reader is at the end of the last one, before empty lines.
 fn next_line(at: &csv::Position, text: &str) -> usize {
     let rest = text
         .as_bytes()
@@ -206,7 +206,7 @@ fn note_unread(what: &str, names: &BTreeSet<String>) {
     }
 }
 
-/// Names the line of a row that is none.
+/// Returns an error that names the line of an invalid row.
 fn with_line(line: usize, error: &csv::Error) -> anyhow::Error {
     match error.kind() {
         csv::ErrorKind::UnequalLengths {
@@ -219,7 +219,7 @@ fn with_line(line: usize, error: &csv::Error) -> anyhow::Error {
     }
 }
 
-/// Names the column, the value and what it should be.
+/// Returns an error that names the line, the column, the value and what it should be.
 fn with_value(
     line: usize,
     error: &csv::Error,

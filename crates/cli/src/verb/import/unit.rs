@@ -3,7 +3,7 @@
 /// What a column's name ends in, and how many ns one is.
 const UNITS: [(&str, f64); 3] = [("_us", 1e3), ("_ms", 1e6), ("_s", 1e9)];
 
-/// Returns the name in ns of a column that has another unit, and how many ns one is.
+/// Returns the name in ns of a column that has another unit, and how many ns that unit has.
 pub(super) fn in_ns(column: &str) -> Option<(String, f64)> {
     UNITS.iter().find_map(|(unit, ns)| {
         let name = format!("{}_ns", column.strip_suffix(unit)?);

@@ -76,7 +76,7 @@ impl FarProcess {
         Ok(())
     }
 
-    /// Ends it: SIGTERM to its process group, then, [`END_LIMIT`] later, SIGKILL to all that is left.
+    /// Ends the program: SIGTERM to its process group, then, [`END_LIMIT`] later, SIGKILL to all that is left.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
         let early = self.process.wait(Some(Duration::ZERO))?;
         // One that has succeeded may have been meant for a single connection.

@@ -207,7 +207,7 @@ fn networks(plan: &Plan) -> String {
     table.trim_fmt()
 }
 
-/// Says at how many blocks there can be verdicts at all.
+/// Returns a line on how many blocks are needed for any verdict.
 fn enough_blocks(comparisons: usize, fewest: FewestBlocks, planned: usize) -> String {
     let (all, one) = (fewest.all, fewest.one);
     let short = match planned {

@@ -1,4 +1,4 @@
-//! What to run: from the command line, or from the run to resume.
+//! The job of `commute run`: from the command line, or from the run to resume.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -25,7 +25,7 @@ use measure::{Measured, measure};
 use self_test::self_test;
 use until_decided::{Next, UntilDecided};
 
-/// Requests to a server that is not the lab's for which nobody is asked.
+/// The most requests to a server of the user's own that are sent without asking for consent.
 const MAX_UNASKED_REQUESTS: u64 = 10_000;
 
 /// Run a study and answer its question
@@ -227,7 +227,7 @@ fn check_thresholds(thresholds: &[report::Threshold], plan: &Plan) -> anyhow::Re
     checked.map_err(|e| exit::usage(format!("--fail-if {e}")))
 }
 
-/// Says that nothing was measured, and removes the folders that were made for it.
+/// Reports that nothing was measured, and removes the folders that were made for it.
 fn stopped_before_the_first_cell(out: &Path) -> u8 {
     // Only empty folders are removed; what remains harms nobody.
     for folder in [out.join("cells"), out.to_owned()] {
@@ -307,7 +307,8 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
     exit::THRESHOLD
 }
 
-/// Says what is about to be sent to the user's own server, and asks for consent where that is much.
+/// Prints what is about to be sent to the user's own server, and asks for consent where that is
+/// much.
 fn announce(plan: &Plan, shard: Shard, address: SocketAddr, consent: bool) -> anyhow::Result<()> {
     let requests = plan.requests(shard);
     let cells = plan

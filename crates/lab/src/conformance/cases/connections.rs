@@ -83,7 +83,8 @@ pub(super) fn shared(_: Protocol) -> Trial {
     trial
 }
 
-/// The proof compares the origin of each step with the log that its request is in.
+/// Returns the trial of several origins. The proof compares the origin of each step with the log
+/// that its request is in.
 pub(super) fn origins(_: Protocol) -> Trial {
     let cold = || reconnect(Reconnect::Cold);
     let mut trial = trial(

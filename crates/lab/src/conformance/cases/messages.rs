@@ -46,7 +46,8 @@ fn submission(protocol: Protocol) -> Vec<Action> {
     }
 }
 
-/// The proof compares every part of each request, and of its answer, with the study's.
+/// Returns the trial of requests of the study's own. The proof compares every part of each request,
+/// and of its answer, with the study's.
 pub(super) fn own(protocol: Protocol) -> Trial {
     let form = match protocol {
         Grpc => Form::Grpc,

@@ -70,7 +70,7 @@ pub(super) fn plaintext(_: Protocol) -> Trial {
     }
 }
 
-/// Every kind of request, as far as the driver can make it.
+/// Returns a trial with every kind of request, as far as the driver can make it.
 fn proven(protocol: Protocol, auth: AuthScheme) -> Trial {
     let put = |bytes| Action::Put { bytes };
     let actions = vec![call(), get(LARGE), put(LARGE), put(0), call()];

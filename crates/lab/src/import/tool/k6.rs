@@ -51,7 +51,7 @@ struct Tags {
     expected_response: String,
 }
 
-/// A request of which not all points may have been read.
+/// A request that may have points still to be read.
 struct Open {
     line: usize,
     tags: Tags,
@@ -119,7 +119,8 @@ impl Tags {
         self.status.parse().is_ok_and(|status: u16| status > 0)
     }
 
-    /// k6 expects a status from 200 to 399, unless the script says otherwise.
+    /// Returns the failure of a request, if it failed. k6 expects a status from 200 to 399, unless the script says
+    /// otherwise.
     fn failure(&self) -> Option<Failure> {
         let status = self.status.parse().unwrap_or(0);
         let failure = match self.error_code.as_str() {

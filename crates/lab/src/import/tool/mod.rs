@@ -324,7 +324,7 @@ impl Failure {
         (!is_ok).then(|| Failure::new(status, error))
     }
 
-    /// A failed request, with its status and its error, either of which may be missing.
+    /// Returns the failure of a request. Its status or its error may be missing.
     fn new(status: i64, error: &str) -> Failure {
         // Go's clients begin with `Get "https://a.example/?token=1": `.
         let error = error
@@ -346,8 +346,8 @@ impl Failure {
     }
 }
 
-/// Names a group by its method and by what its URL asks for: neither by its server, which arms may differ in, nor by its
-/// query, which may have credentials. Another name is kept, without the queries in it.
+/// Names a group by its method and by the path of its URL. The server is left out, since arms may differ in it, and so
+/// is the query, which may have credentials. Another name is kept, without the queries in it.
 fn group(method: &str, name: &str) -> Option<String> {
     let path = match name.split_once("://") {
         Some((_, rest)) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),

@@ -95,7 +95,7 @@ fn requests(
     Ok(read)
 }
 
-/// A time since 1970 in ns, then whole numbers.
+/// Reports whether a line is vegeta's: a time since 1970 in ns, then whole numbers.
 pub(super) fn is_vegeta(line: &str) -> bool {
     let fields: Vec<&str> = line.split(',').collect();
     let is_whole = |field: &&str| !field.is_empty() && field.bytes().all(|b| b.is_ascii_digit());
@@ -136,7 +136,7 @@ pub(super) fn oha(text: &str) -> Result<Read, Mistake> {
     })
 }
 
-/// Three whole numbers or more.
+/// Reports whether a line is h2load's: three whole numbers or more.
 pub(super) fn is_h2load(line: &str) -> bool {
     let fields: Vec<&str> = line.split('\t').collect();
     fields.len() >= H2LOAD.len() && fields.iter().all(|field| field.parse::<i64>().is_ok())

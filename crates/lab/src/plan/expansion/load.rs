@@ -11,7 +11,7 @@ use crate::study::load::{body_bytes, most_steps, requests};
 const FASTEST_REQUEST_NS: u64 = 100_000;
 
 impl Expansion {
-    /// The requests of a load. Each is a step, whether there is time for it or not.
+    /// Adds the requests of a load, each as a step, whether there is time for it or not.
     pub(super) fn load(&mut self, plan: &LoadPlan, request: &Step) {
         // After all earlier steps, also where several of them are under way.
         if self.last_id() > 0 {

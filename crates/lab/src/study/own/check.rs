@@ -1,4 +1,4 @@
-//! Everything that the server or a client would refuse, or send otherwise than written.
+//! Checks for everything that the server or a client would refuse, or send otherwise than written.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -152,7 +152,7 @@ pub(crate) fn not_for_lab(
     })
 }
 
-/// Says so if commute's server has an answer of its own to the path.
+/// Returns why a path cannot be used, if commute's server has a route of its own there.
 fn route(path: &str) -> Option<String> {
     let before_query = path.split('?').next().unwrap_or_default();
     let is_route = ROUTES.contains(&before_query)
@@ -164,8 +164,9 @@ fn route(path: &str) -> Option<String> {
     })
 }
 
-/// Says so if two requests with the same method and path have different responses, since the server knows
-/// them by these, or set different fields, since it logs these.
+/// Returns why two requests with the same method and path cannot both be sent, if they differ. Their responses must be
+/// the same, since the server knows them by method and path. They must set the same header fields, since the server
+/// logs these.
 fn differs(first: &OwnRequest, own: &OwnRequest) -> Option<String> {
     let (differ, remedy) = if first.response != own.response {
         ("responses", "the server answers each alike")
@@ -231,7 +232,7 @@ fn is_origin_form(path: &str) -> bool {
     true
 }
 
-/// RFC 9110 section 5.6.2.
+/// Reports whether a token may have this byte (RFC 9110 section 5.6.2).
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -9,7 +9,7 @@ use wire::{Compressor, Format};
 use super::{OwnRequest, Payload};
 use crate::study::{Arm, Step};
 
-/// What gRPC's libraries receive unless they are told otherwise.
+/// The longest message that gRPC's libraries receive by default.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
 /// Field 1, of type bytes, in Protobuf.
 const BYTES_FIELD_TAG: u8 = 0x0a;

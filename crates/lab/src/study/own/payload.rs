@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 32 << 20;
 /// The content type of bytes of any kind.
 pub(super) const BYTES: &str = "application/octet-stream";
 
-/// Reads a file of at most so many bytes, by its path as the study gives it.
+/// Reads a file, by its path as the study gives it, of at most the given number of bytes.
 pub type ReadFile<'a> = dyn Fn(&str, u64) -> io::Result<Vec<u8>> + 'a;
 
 /// A body.
@@ -74,7 +74,7 @@ impl<'a> PayloadFiles<'a> {
         })
     }
 
-    /// Returns so many bytes that do not compress.
+    /// Returns `bytes` bytes that do not compress.
     pub(super) fn seeded(&self, key: &str, bytes: u64) -> Result<Arc<[u8]>, String> {
         self.get(key, Source::Seeded(bytes), |limit| {
             let mut content = vec![0; bytes.min(limit + 1) as usize];
@@ -118,7 +118,7 @@ impl<'a> PayloadFiles<'a> {
     }
 }
 
-/// Reads a file, of which at most `limit` bytes and one more.
+/// Reads at most `limit` + 1 bytes of a file.
 pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     // A named pipe would block the reader indefinitely.
     if !path.metadata()?.is_file() {

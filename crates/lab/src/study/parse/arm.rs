@@ -14,7 +14,7 @@ use crate::study::{Access, Arm, AuthScheme, Behaviour, Chain, Connections, Secur
 
 /// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
 const MIN_PACKET_THRESHOLD: u32 = 3;
-/// Round trips; later than that, the probe timeout has fired.
+/// Round trips. Beyond this threshold the probe timeout has fired.
 const MAX_TIME_THRESHOLD: f64 = 10.0;
 /// A JIT compiles hot code after some ten thousand calls; more would only take time.
 const MAX_WARMUP_CALLS: u32 = 20_000;
@@ -82,7 +82,7 @@ fn default_security() -> Security {
 }
 
 impl RawArm {
-    /// A default name shows another server than the study's.
+    /// Converts to an arm. Its default name shows its server where that is not the study's.
     pub(super) fn to_arm(&self, study: &RawStudy) -> Arm {
         let plain = Arm::plain(&self.stack, self.protocol);
         let name = match &self.server {
@@ -192,7 +192,7 @@ pub(super) fn contradiction(arm: &Arm) -> Option<String> {
     }
 }
 
-/// The frames per second of `frame:HZ`.
+/// Returns the frames per second of `frame:HZ`, if they are 1 to 1000.
 fn frame_hz(observe: &str) -> Option<u32> {
     let hz = observe.strip_prefix("frame:")?.parse().ok()?;
     (1..=1000).contains(&hz).then_some(hz)

@@ -1,4 +1,4 @@
-//! Whether the workload suits the arms, at every level of the sweep.
+//! Checks that the workload suits the arms, at every level of the sweep.
 
 use config::{ConfigError, Source};
 use driver::protocol::Codec;

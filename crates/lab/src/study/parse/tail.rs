@@ -1,4 +1,4 @@
-//! Whether each group has enough requests for the tail that a study asks for.
+//! Checks that each group has enough requests for the tail that a study asks for.
 
 use config::{ConfigError, Percent, Source};
 use record::Position;
@@ -48,7 +48,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the fewest requests of which one is expected beyond this percentile.
+/// Returns how many requests it takes for one to be expected beyond this percentile.
 fn fewest_requests(percent: f64) -> usize {
     // Neither 99.9 nor the quotient is exact in binary.
     (100.0 / (100.0 - percent) - 1e-6).ceil() as usize

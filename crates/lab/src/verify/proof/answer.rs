@@ -1,4 +1,4 @@
-//! Whether a call got the answer that its row claims.
+//! Checks that a call got the answer that its row claims.
 
 use driver::protocol::{Clock, Row};
 use record::server_log::RequestEvent;

@@ -1,4 +1,4 @@
-//! What a driver claims, and the circumstances of it.
+//! The claim of a driver, and its circumstances.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// CLOCK_MONOTONIC when the steps were sent, or the first start by a clock of the driver's own.
+    /// Returns CLOCK_MONOTONIC when the steps were sent, or the first start by a clock of the driver's own.
     pub(super) fn origin_ns(&self, rows: &[Row]) -> u64 {
         match self.clock {
             Clock::Monotonic => self.run_ns,

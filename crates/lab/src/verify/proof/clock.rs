@@ -29,9 +29,8 @@ pub(super) fn check_rate(clock: Clock, rows: &[Row], log: &Log<'_>) -> Result<()
     check_later(by_start.iter().rev(), -1)
 }
 
-/// Checks each call against those before it in this order, of which only the tightest can contradict it:
-/// so many calls are checked in a time that grows with their number alone. `direction` is 1 if starts
-/// increase and -1 if they decrease.
+/// Checks each call against those before it in this order. Only the tightest of those can contradict it, so the time to
+/// check grows linearly with the number of calls. `direction` is 1 if starts increase and -1 if they decrease.
 fn check_later<'a>(
     seen: impl Iterator<Item = &'a (&'a Row, i128, i128)>,
     direction: i128,
@@ -66,7 +65,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Two calls 1 s apart by the server's clock, which a driver's clock shows at this rate.
+    /// Checks two calls 1 s apart by the server's clock, with a driver's clock that runs at this rate.
     fn check(rate_percent: u64) -> Result<(), String> {
         let log = [request(1, 30 * MS), request(2, 1_030 * MS)];
         let rows = [0, 1_000].map(|at_ms| {

@@ -1,4 +1,4 @@
-//! Whether a call came over the connection that its row claims.
+//! Checks that a call came over the connection that its row claims.
 
 use driver::protocol::{Clock, Protocol, Row};
 use record::server_log::{ConnectionEvent, RequestEvent};
@@ -87,8 +87,9 @@ impl<'a> Log<'a> {
         claimed.or(hits.last()).copied()
     }
 
-    /// Whether the connection of a call, which no call claims to have opened, was opened while another call was
-    /// under way, e.g. because that one's was silent. The handshake then cost that call's time.
+    /// Reports whether a call's connection was opened while another call was under way, and no call claims to have
+    /// opened it. An example is a connection opened because that of the other call was silent. The handshake then cost
+    /// the other call's time.
     pub(super) fn opened_meanwhile(&self, claim: &Claim<'_>, rows: &[Row], row: &Row) -> bool {
         let hit = self.answered(row);
         let Some(connection) = hit.and_then(|hit| self.connections.get(&hit.connection)) else {
@@ -131,7 +132,7 @@ mod tests {
     use crate::verify::proof::Traffic;
     use record::server_log::ServerEvent;
 
-    /// The server's second connection, opened at this time from another port.
+    /// Returns the server's second connection, opened at this time from another port.
     fn second(at_ns: u64) -> ServerEvent {
         let ServerEvent::Connection(first) = connection() else {
             unreachable!()

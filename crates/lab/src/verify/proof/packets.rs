@@ -45,7 +45,8 @@ pub(crate) fn prove_by_packets(
     Ok((calls, evidence.connections()))
 }
 
-/// A redirect is an answer, but not the one that the study asks for: nothing follows it.
+/// Returns the claimed result, or an error where a successful call has no 2xx status. A redirect is an answer, but not
+/// the one that the study asks for: nothing follows it.
 fn result(row: &Row, claimed: CallResult) -> CallResult {
     let status = row.status.unwrap_or_default();
     match claimed {
@@ -227,7 +228,7 @@ fn name_of(transport: Transport) -> &'static str {
     }
 }
 
-/// The protocol's name in ALPN (RFC 7301 section 6, RFC 9113 section 3.2, RFC 9114 section 3.1).
+/// Returns the protocol's name in ALPN (RFC 7301 section 6, RFC 9113 section 3.2, RFC 9114 section 3.1).
 fn alpn_of(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::H1 => "http/1.1",
@@ -280,7 +281,7 @@ mod tests {
         }
     }
 
-    /// A connection opened at 10 ms, a request and a response within 20 ms of it and of 100 ms.
+    /// Returns a connection opened at 10 ms with two requests, sent at 20 ms and at 101 ms, and the response to each.
     fn tap(protocol: u8) -> Vec<TapRecord> {
         use Direction::{Down, Up};
         vec![

@@ -180,8 +180,8 @@ impl<'a> PlannedRequests<'a> {
         Some(planned)
     }
 
-    /// The log counts what a request contains, without gRPC's framing. None where the lab could not
-    /// make the message itself; the server refuses it, too.
+    /// Returns the body of a request over gRPC as the log counts it: without gRPC's framing. None where the lab could
+    /// not make the message itself; the server refuses it, too.
     fn grpc_body(&self, action: &Action) -> Option<Body> {
         let echo = |body: &str| {
             let echo = wire::Echo::from_json(body.as_bytes()).ok()?;
@@ -285,7 +285,7 @@ mod tests {
         ]
     }
 
-    /// What the server logs of an honest driver's request for step `id`, and that driver's row.
+    /// Returns an honest driver's row of step `id`, and what the server logs of its request.
     fn honest(protocol: Protocol, id: u32) -> (Row, RequestEvent) {
         let ServerEvent::Request(hit) = request(id, 1_400) else {
             unreachable!()

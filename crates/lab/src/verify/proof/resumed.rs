@@ -1,4 +1,4 @@
-//! Files whose rest was asked for on another connection.
+//! Files whose remainder was requested on another connection.
 
 use driver::protocol::{Action, Row};
 use record::server_log::RequestEvent;

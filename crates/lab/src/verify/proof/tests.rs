@@ -103,8 +103,8 @@ pub(super) fn claim(workload: &Workload) -> Claim<'_> {
     }
 }
 
-/// A packet that carries every response of these tests: after every request, and early enough for
-/// the coarsest clock.
+/// Returns a packet that carries every response of these tests. It is sent after every request, and
+/// early enough for the coarsest clock.
 pub(super) fn delivered() -> TapRecord {
     TapRecord {
         arrival_ns: 500_000,
@@ -247,7 +247,7 @@ fn timeouts_are_censored() {
     assert_eq!(calls[1].server_hits, 1);
 }
 
-/// An exchange of `big-7` in `json+gzip-6`, as an honest row and the log have it.
+/// Returns an exchange of `big-7` in `json+gzip-6`, as an honest row and the log have it.
 fn exchanged() -> (Row, RequestEvent) {
     let row = Row {
         created_ns: Some(1_110),

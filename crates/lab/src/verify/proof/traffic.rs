@@ -181,8 +181,8 @@ impl Traffic {
         Ok(())
     }
 
-    /// What a connection received: on the socket that opened it, and, since a QUIC connection may move to another
-    /// port (RFC 9000, section 9), on those that opened none.
+    /// Returns what a connection received on the socket that opened it and, over QUIC, on those that opened none. A
+    /// QUIC connection may move to another port (RFC 9000, section 9).
     fn received_on(&self, opened: Socket) -> impl Iterator<Item = &[Delivery]> {
         let moved = move |socket: &Socket| {
             let over_quic = [opened, *socket].map(|s| s.transport) == [Transport::Quic; 2];

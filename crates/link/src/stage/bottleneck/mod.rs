@@ -158,7 +158,7 @@ mod tests {
 
     const MS: u64 = NS_PER_MS;
 
-    /// 12 Mbit/s, at which a packet of 1500 bytes takes exactly one millisecond.
+    /// Returns a path of 12 Mbit/s. A packet of 1500 bytes takes exactly one millisecond there.
     fn spec_12_mbit(queue_packets: u64) -> PathSpec {
         PathSpec {
             rate: RateSpec::constant(12_000_000),

@@ -121,7 +121,7 @@ mod tests {
         loss_ppb: 1_000_000_000,
     };
 
-    /// Whether each packet is lost, sent every `gap_ms` for an hour.
+    /// Returns whether each packet is lost, sent every `gap_ms` for an hour.
     fn losses(spec: &BurstSpec, origin_ns: u64, gap_ms: u64) -> Vec<bool> {
         let mut model = Burst::new(spec, Direction::Down, 7);
         model.start(origin_ns);

@@ -48,8 +48,8 @@ impl Keys {
 /// number of packets, however long they take. It is here to repeat published work. For comparisons
 /// use burst loss, which gives fast and slow senders the same fades.
 ///
-/// Each flow has a chain for its full-size packets and one for all others, so that neither a second
-/// flow nor one more acknowledgement shifts a chain.
+/// Each flow has a chain for its full-size packets and one for all others. Neither a second flow
+/// nor one more acknowledgement shifts a chain.
 pub(super) struct GilbertElliott {
     to_bad: Chance,
     to_good: Chance,
@@ -84,7 +84,7 @@ impl Model for GilbertElliott {
         self.bad.clear();
     }
 
-    /// Steps first, as netem does, then draws the loss in the new state.
+    /// Takes a step of the chain first, as netem does, then draws the loss in the new state.
     fn loses(&mut self, _now_ns: u64, ticket: Ticket) -> bool {
         let bad = self.bad.entry(ticket.series).or_default();
         let leaves = if *bad { self.to_good } else { self.to_bad };

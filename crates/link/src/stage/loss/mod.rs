@@ -26,7 +26,7 @@ trait Model: Send {
     fn loses(&mut self, now_ns: u64, ticket: Ticket) -> bool;
 }
 
-/// Reads the loss of a direction, of which there may be only one.
+/// Reads the loss of a direction. Fails if there is more than one.
 pub(super) fn read(
     iid_percent: Option<Percent>,
     burst: Option<burst::Keys>,

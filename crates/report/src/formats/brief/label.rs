@@ -1,4 +1,4 @@
-//! What the rows of the brief report are called: requests by method and path, as the app makes them.
+//! Labels of the rows of the brief report: requests by method and path, as the app makes them.
 
 use crate::summary::GroupSummary;
 use crate::summary::measure::Measure;

@@ -1,8 +1,8 @@
 //! The brief report for a terminal: what to decide by, in 60 lines for three networks.
 //!
-//! First one line per network, then a table of which arm to take for which requests. Requests whose outcome is
-//! the same undecided one on every network share a line. What changes a decision beside the verdicts has one line
-//! each. Everything is in [`human`](crate::formats::human), too.
+//! The report has one line per network, then a table of the arm to take for each kind of requests. Requests whose
+//! outcome is the same undecided one on every network share a line. Whatever else changes a decision has one line each.
+//! Everything is in [`human`](crate::human), too.
 
 mod grid;
 mod headline;
@@ -116,7 +116,7 @@ impl Page {
         out
     }
 
-    /// One line per network.
+    /// Formats one line per network.
     fn networks(&self, summary: &Summary, rows: &[Row<'_>]) -> String {
         let names: Vec<String> = summary.networks.iter().map(|n| plain(&n.name)).collect();
         let width = widest(&names);
@@ -130,7 +130,7 @@ impl Page {
         out
     }
 
-    /// The table by request, and below it the requests that have the same undecided outcome everywhere.
+    /// Formats the table by request. Below it are the requests that have the same undecided outcome everywhere.
     fn requests(&self, summary: &Summary, rows: &[Row<'_>]) -> String {
         if rows.len() < 2 {
             return String::new();
@@ -192,7 +192,7 @@ impl Page {
         text((1..=labels.len()).rev().find(fits).unwrap_or(1))
     }
 
-    /// What the verdicts of arms that differ from the baseline anywhere do along the setting.
+    /// Formats how verdicts change along the setting, for arms that differ from the baseline anywhere.
     fn sweep(&self, sweep: &Sweep) -> String {
         let is_difference =
             |v: &Option<Verdict>| matches!(v, Some(Verdict::Faster | Verdict::Slower));

@@ -1,4 +1,4 @@
-//! Which arm to take for one kind of requests on one network.
+//! The outcome of one kind of requests on one network: which arm to take.
 
 use stats::Verdict;
 
@@ -36,8 +36,7 @@ pub(crate) struct Best {
 }
 
 impl Outcome {
-    /// Returns the outcome of the measure with this index. Of arms that are as good as each other, the first of
-    /// `preferred` is named.
+    /// Returns the outcome of the measure with this index. Among equally good arms it names the first of `preferred`.
     pub(crate) fn of(
         network: &NetworkSummary,
         index: usize,

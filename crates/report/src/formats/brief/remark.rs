@@ -1,4 +1,4 @@
-//! What changes a decision beside the verdicts: one line for each matter.
+//! Remarks that change a decision beside the verdicts: one line for each matter.
 
 use std::collections::BTreeSet;
 
@@ -88,7 +88,7 @@ fn gave_up(summary: &Summary) -> Vec<String> {
     summary.networks.iter().filter_map(line).collect()
 }
 
-/// Says of each arm without results on some network why.
+/// Returns a line for each arm without results on some network, with the reason.
 fn not_measured(summary: &Summary) -> Vec<String> {
     let is_absent = |arm: &ArmSummary| unsupported(arm).is_some();
     let absent = names(
@@ -154,7 +154,7 @@ fn doubts(summary: &Summary) -> Option<String> {
     }
 }
 
-/// Says that the A/A check proves less than it could, if so.
+/// Returns a remark if the A/A check proves less than it could.
 fn a_a(check: &AaCheck) -> Option<String> {
     match check {
         AaCheck::Absent => Some("No A/A check: nothing shows how much is noise".to_owned()),
@@ -183,8 +183,8 @@ fn few_losses(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Returns other reasons for differences of the named arms than the protocol, on the first network that has one,
-/// and what holds for all results of some arms.
+/// Returns the caveats on some arms. For each named arm they are reasons for differences other than the protocol, on
+/// the first network that has one. The rest hold for all results of some arms.
 fn caveats(summary: &Summary, named: &BTreeSet<&str>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for name in named {

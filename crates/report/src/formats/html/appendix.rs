@@ -69,7 +69,7 @@ fn method(summary: &Summary) -> Markup {
     }
 }
 
-/// Says where the records are and how to get every request out of them.
+/// Describes where the records are and how to get every request out of them.
 fn raw_data(beside_records: bool) -> Markup {
     let folder = if beside_records {
         "the folder of this page"

@@ -1,9 +1,9 @@
 //! The report as one page that is readable offline, made of the parts of [`page`].
 //!
-//! The order suits a reader with little time: where the figures are from, the answer, the best arms
-//! for each need, a forest plot of all differences, the recommendation for each network, the figures
-//! behind it (percentiles, phases, distributions, blocks over time, failures, costs, set-up), then
-//! self-test, environment and the raw data.
+//! The order suits a reader with little time. First come the origin of the figures, the answer, the best arms for each
+//! need, a forest plot of all differences and recommendations by network. The figures behind it follow:
+//! percentiles, phases, distributions, blocks over time, failures, costs and set-up. Self-test, environment and the raw
+//! data are last.
 
 mod appendix;
 mod blocks;

@@ -75,7 +75,7 @@ fn percentiles_of(network: &NetworkSummary, m: usize, measure: &Measure) -> Mark
     }
 }
 
-/// Says how many requests a percentile needs.
+/// Returns in words how many requests a percentile needs.
 fn needs_words(percent: u8) -> String {
     let q = f64::from(percent) / 100.0;
     let in_all = (MIN_REQUESTS_BEYOND as f64 / (1.0 - q)).round();

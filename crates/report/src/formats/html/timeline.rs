@@ -148,7 +148,7 @@ fn end_ns(timeline: &Timeline) -> f64 {
     timeline.samples.last().map_or(0.0, |s| s.at_ns as f64)
 }
 
-/// Returns the width of bins of which at most [`BINS_MAX`] cover a cell: whole intervals.
+/// Returns the width of bins in ns, a whole number of intervals. At most [`BINS_MAX`] bins cover a cell.
 fn bin_ns(longest_ns: f64) -> f64 {
     (longest_ns / INTERVAL_NS / BINS_MAX).ceil().max(1.0) * INTERVAL_NS
 }

@@ -14,7 +14,7 @@ use crate::verdicts::overall::best_words;
 use crate::words::number::{Column, count, duration, percent, size_in, with_interval};
 use crate::words::verdict::verdict_words;
 
-/// Of so many measures a table fits a desktop.
+/// The most measures whose table fits a desktop.
 const MOST_COLUMNS: usize = 6;
 
 /// Returns the best arms for each need on each network, with the gain over the baseline.

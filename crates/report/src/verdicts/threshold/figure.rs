@@ -1,4 +1,4 @@
-//! Which figures of an arm a threshold is about.
+//! The figures of an arm that a threshold is about.
 
 use super::Threshold;
 use crate::summary::arm::ArmSummary;

@@ -21,8 +21,8 @@ use crate::summary::quantity::{Bound, Quantity};
 use crate::summary::threshold::{ThresholdOutcome, ThresholdResult};
 use figure::{Figure, Subject};
 
-/// Applies thresholds to a summary, which then has one result for each figure that one is about. Fails
-/// if one names what the run does not have.
+/// Applies thresholds to a summary, and adds a result for each figure that a threshold is about. Fails if a threshold
+/// names what the run does not have.
 pub fn apply_thresholds(summary: &mut Summary, thresholds: &[Threshold]) -> Result<(), String> {
     let names = Names::of(summary);
     let mut results = Vec::new();
@@ -191,7 +191,7 @@ impl Names {
     }
 }
 
-/// Each name once, in the order of the first.
+/// Returns each name once, in the order of their first occurrences.
 fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.filter(|name| seen.insert(name.clone())).collect()

@@ -83,7 +83,7 @@ impl Files {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// A request to encode the file `value` to the file `encoded`.
+    /// Returns a request to encode the file `value` to the file `encoded`.
     pub fn encode(&self, offer: &Value, kind: Kind) -> Value {
         let mut request = self.task("encode", offer, kind);
         request["value_file"] = json!(self.path("value"));
@@ -91,7 +91,7 @@ impl Files {
         request
     }
 
-    /// A request to decode the file `encoded` to the file `decoded`.
+    /// Returns a request to decode the file `encoded` to the file `decoded`.
     pub fn decode(&self, offer: &Value, kind: Kind) -> Value {
         let mut request = self.task("decode", offer, kind);
         request["encoded_file"] = json!(self.path("encoded"));
@@ -99,7 +99,7 @@ impl Files {
         request
     }
 
-    /// A request to time a part on the file `value`.
+    /// Returns a request to time a part on the file `value`.
     pub fn time(&self, offer: &Value, kind: Kind, part: &Value, iterations: u64) -> Value {
         let mut request = self.task("time", offer, kind);
         request["value_file"] = json!(self.path("value"));

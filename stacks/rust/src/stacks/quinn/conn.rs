@@ -15,10 +15,9 @@ use crate::call_error::call_error;
 pub struct Conn {
     pub(super) quic: quinn::Connection,
     http: RefCell<Http>,
-    /// Locked for reading by every call on a stream that may be rejected as early data, for
-    /// writing by the call that starts HTTP/3 again. After a rejection quinn numbers streams
-    /// from 0 again and keeps one waker per number, so every old stream must be gone before a
-    /// new one is opened.
+    /// Locked for reading by every call on a stream that may be rejected as early data, for writing by the call that
+    /// starts HTTP/3 again. After a rejection quinn numbers streams from 0 again and keeps one waker per number. Every
+    /// old stream must therefore be gone before a new one is opened.
     pub(super) early_streams: RwLock<()>,
     pub(super) handshake: Handshake,
     pub(super) local_port: u16,
@@ -157,7 +156,7 @@ pub(super) fn connection_error(error: &ConnectionError) -> CallError {
     call_error(kind, error)
 }
 
-/// TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000 section 20.1).
+/// Reports whether an error is a TLS alert: QUIC error codes 0x0100 to 0x01ff (RFC 9000 section 20.1).
 fn is_crypto(code: quinn::TransportErrorCode) -> bool {
     u64::from(code) >> 8 == 1
 }

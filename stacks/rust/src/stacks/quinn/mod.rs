@@ -331,7 +331,7 @@ fn phases() -> BTreeMap<String, String> {
     .into()
 }
 
-/// The library's defaults.
+/// Returns the library's defaults.
 fn settings() -> BTreeMap<String, String> {
     [
         ("quic windows", "unbounded connection, 1.25 MB stream"),

@@ -174,7 +174,7 @@ fn phases() -> BTreeMap<String, String> {
     .into()
 }
 
-/// The library's defaults.
+/// Returns the library's defaults.
 fn settings() -> BTreeMap<String, String> {
     [
         ("h2 windows", "5 MiB connection, 2 MiB stream"),

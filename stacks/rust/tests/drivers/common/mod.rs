@@ -82,7 +82,7 @@ impl RawDriver {
     }
 }
 
-/// The command of a Rust driver.
+/// Returns the command of a Rust driver.
 pub fn rust_driver(name: &'static str) -> [&'static str; 2] {
     static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| testing::example("commute-driver"));
     [PROGRAM.to_str().unwrap(), name]
@@ -96,13 +96,13 @@ fn owned(command: &[&str]) -> Vec<String> {
     command.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// The path of a file in the checkout, e.g. `docs/driver-protocol.md`.
+/// Returns the path of a file in the checkout, e.g. `docs/driver-protocol.md`.
 pub fn in_checkout(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.join(path).to_str().unwrap().to_owned()
 }
 
-/// A deadline for an answer that comes at once.
+/// Returns a deadline for an answer that comes at once.
 pub fn deadline() -> Instant {
     Instant::now() + TIMEOUT
 }
@@ -131,7 +131,7 @@ pub fn setup(url: &str, ca_file: &str, protocol: Protocol) -> Setup {
     }
 }
 
-/// Steps that run one after another, in one group.
+/// Returns steps that run one after another, in one group.
 pub fn sequential(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
     let step = |(index, action)| Step {
         id: index as u32 + 1,
@@ -145,7 +145,7 @@ pub fn sequential(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
     actions.into_iter().enumerate().map(step).collect()
 }
 
-/// Steps that all start with the run, in one group.
+/// Returns steps that all start with the run, in one group.
 pub fn concurrent(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
     let at_once = |step| Step {
         start: Some(Start::After(0)),

@@ -31,7 +31,7 @@ pub struct ServerLog {
     pub requests: Vec<RequestEvent>,
 }
 
-/// The command of the Rust driver for this protocol.
+/// Returns the command of the Rust driver for this protocol.
 pub fn driver_for(protocol: Protocol) -> [&'static str; 2] {
     rust_driver(match protocol {
         Protocol::H1 | Protocol::H2 => "hyper",
@@ -90,7 +90,8 @@ impl TestServer {
         setup(&url, &self.file("ca.pem"), protocol)
     }
 
-    /// A setup whose requests carry what a server of [`start_with`](Self::start_with) demands.
+    /// Returns a setup whose requests carry what a server of [`start_with`](Self::start_with)
+    /// demands.
     pub fn auth_setup(&self, protocol: Protocol, scheme: AuthScheme) -> Setup {
         let auth = match scheme {
             AuthScheme::Jwt => Auth::Jwt {
@@ -118,7 +119,7 @@ impl TestServer {
         self.address
     }
 
-    /// Like [`setup`](Self::setup), with an IP address in the URL.
+    /// Returns a setup like [`setup`](Self::setup), with an IP address in the URL.
     pub fn setup_by_address(&self, protocol: Protocol) -> Setup {
         let url = format!("https://{}", self.address);
         Setup {
@@ -146,7 +147,8 @@ impl TestServer {
         self.run_and_time(command, setup, steps).1
     }
 
-    /// Like [`run_on`](Self::run_on); also returns when the run was sent (`CLOCK_MONOTONIC`).
+    /// Runs steps like [`run_on`](Self::run_on); also returns when the run was sent
+    /// (`CLOCK_MONOTONIC`).
     pub fn run_and_time(&self, command: &[&str], setup: &Setup, steps: &[Step]) -> (u64, Vec<Row>) {
         let mut driver = Driver::start(command);
         driver.host.hello(deadline()).unwrap();
