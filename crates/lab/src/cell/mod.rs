@@ -21,6 +21,7 @@ pub(crate) mod scratch;
 pub(crate) mod server_process;
 mod server_side;
 mod servers;
+mod setup;
 mod timeline;
 mod value_files;
 
@@ -29,16 +30,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
-use driver::protocol::{Action, Auth, Capability, Codec, Hello, Protocol, Reconnect, Row, Setup};
+use driver::protocol::{Hello, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use pump::{Bench, TapRecord, Window};
 
 use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};
-use crate::plan::workload::{Workload, encoded_message};
+use crate::plan::workload::Workload;
 use crate::stacks;
-use crate::study::{Arm, AuthScheme, ExternalServer, Security, fault};
+use crate::study::{Arm, AuthScheme, ExternalServer, Security};
 use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
 use capabilities::missing_capabilities;
 use captures::Captures;
@@ -60,8 +61,6 @@ pub(crate) use process::STARTUP_LIMIT;
 /// The congestion control of arms that set none: the default of Linux and of the QUIC libraries
 /// measured here.
 pub(crate) const DEFAULT_CONGESTION: &str = "cubic";
-/// The id of the key that a server makes for signed requests (`docs/server.md`).
-const KEY_ID: &str = "commute-1";
 /// Added to the start-up limit of a driver that warms up.
 const WARMUP_LIMIT: Duration = Duration::from_secs(60);
 /// How long to wait before a window until nothing is on the link.
@@ -186,40 +185,6 @@ impl CellRun<'_> {
             processes,
             set_up,
         })
-    }
-
-    /// Returns the server's options with those that the arm and the workload ask for.
-    fn server_options(&self, key: Certificate) -> ServerOptions {
-        let mut options = ServerOptions {
-            key,
-            plaintext: self.arm.security == Security::None,
-            ..self.server.clone()
-        };
-        let args = &mut options.args;
-        let chain = self.arm.chain.name().to_owned();
-        args.extend(["--chain".to_owned(), chain]);
-        if self.arm.protocol == Protocol::H3 {
-            if let Some(congestion) = &self.arm.congestion {
-                args.extend(["--congestion".to_owned(), congestion.clone()]);
-            }
-            if let Some(packets) = self.arm.packet_threshold {
-                args.extend(["--packet-threshold".to_owned(), packets.to_string()]);
-            }
-            if let Some(round_trips) = self.arm.time_threshold {
-                args.extend(["--time-threshold".to_owned(), round_trips.to_string()]);
-            }
-        }
-        if let Some(scheme) = self.arm.auth {
-            args.extend(["--auth".to_owned(), scheme.name().to_owned()]);
-        }
-        args.extend(fault::server_args(self.arm.fault, self.arm.discovery));
-        let early_data = Action::Reconnect {
-            mode: Reconnect::EarlyData,
-        };
-        if self.workload.steps.iter().any(|s| s.action == early_data) {
-            args.push("--early-data".to_owned());
-        }
-        options
     }
 
     /// Reads the driver's hello, sends it the setup and, for warm arms, waits for its warm-up.
@@ -350,112 +315,6 @@ impl CellRun<'_> {
             up_bps: highest_bps(&self.network.up.rate),
             warmed_up: self.arm.warmup_calls > 0,
             traffic: Traffic::of(tap),
-        }
-    }
-
-    fn setup(
-        &self,
-        hello: &Hello,
-        servers: &ServerSide,
-        warmup_server: Option<&ServerProcess>,
-        scratch: &Scratch,
-    ) -> Result<Setup, CellError> {
-        let security = self.arm.security;
-        let hand_over = |name: &str| {
-            let copy = scratch.hand_over(&servers.credentials().join(name));
-            let path = copy.map_err(|e| CellError::io(name, &e))?;
-            Ok::<_, CellError>(path.display().to_string())
-        };
-        let of_mtls = |name| {
-            (security == Security::Mtls)
-                .then(|| hand_over(name))
-                .transpose()
-        };
-        let files = value_files::write(&self.workload.steps, self.seed, &scratch.client())
-            .map_err(|e| CellError::io("value files", &e))?;
-        let (values, schema_file) = match files {
-            Some(files) => (files.values, Some(files.schema)),
-            None => (BTreeMap::new(), None),
-        };
-        let payloads = own_files::write_payloads(self.workload, &scratch.client())
-            .map_err(|e| CellError::io("payloads", &e))?;
-        let coded = match self.codes_own(hello) {
-            true => own_files::write_types(self.workload, &scratch.client())
-                .map_err(|e| CellError::io("types of payloads", &e))?,
-            false => BTreeMap::new(),
-        };
-        let auth = match self.arm.auth {
-            None => None,
-            Some(AuthScheme::Jwt) => Some(Auth::Jwt {
-                token_file: hand_over("token.jwt")?,
-            }),
-            Some(AuthScheme::Hmac) => Some(Auth::Hmac {
-                key_id: KEY_ID.to_owned(),
-                key_file: hand_over("hmac.key")?,
-            }),
-        };
-        let mut setup = Setup {
-            url: servers.url(security),
-            origins: servers.urls(security),
-            warmup_url: None,
-            warmup_calls: None,
-            ca_file: hand_over("ca.pem")?,
-            client_cert_file: of_mtls("client.pem")?,
-            client_key_file: of_mtls("client.key")?,
-            protocol: self.arm.protocol,
-            codec: self.codec(hello),
-            timeout_ns: self.timeout_ns,
-            // TCP's congestion control is set by route, QUIC's by the library.
-            congestion: match self.arm.protocol {
-                Protocol::H3 => self.arm.congestion.clone(),
-                _ => None,
-            },
-            observe: self.arm.observe.clone(),
-            discovery: self.arm.discovery,
-            policy: self.arm.policy,
-            auth,
-            values,
-            schema_file,
-            payloads,
-            coded,
-        };
-        let of_warmup = warmup_server.map(ServerProcess::authority);
-        let all: Vec<_> = servers.authorities().into_iter().chain(of_warmup).collect();
-        if all.len() > 1 {
-            let bundle = scratch.server().join("bundle.pem");
-            let handed = ServerProcess::write_ca_bundle(&all, &bundle)
-                .and_then(|()| scratch.hand_over(&bundle));
-            let handed = handed.map_err(|e| CellError::io("bundle.pem", &e))?;
-            setup.ca_file = handed.display().to_string();
-        }
-        if let Some(other) = warmup_server {
-            setup.warmup_url = Some(other.url(match security {
-                Security::Mtls => Security::Tls,
-                other => other,
-            }));
-            setup.warmup_calls = Some(self.arm.warmup_calls);
-        }
-        if let Some(amend) = self.amend_setup {
-            amend(&mut setup);
-        }
-        Ok(setup)
-    }
-
-    /// Reports whether the driver encodes and decodes the bodies of the study's own requests within them.
-    /// What a server of the user's own answers is not known.
-    fn codes_own(&self, hello: &Hello) -> bool {
-        hello.capabilities.contains(&Capability::Coding)
-            && hello.codecs.contains(&self.arm.codec)
-            && self.external.is_none()
-    }
-
-    /// Returns the codec that the driver must have: the arm's, or a plain one if the driver encodes nothing itself. In
-    /// that case the payloads of the study's own requests are encoded beforehand.
-    fn codec(&self, hello: &Hello) -> Codec {
-        let mut steps = self.workload.steps.iter();
-        match self.codes_own(hello) || steps.any(|step| encoded_message(step).is_some()) {
-            true => self.arm.codec.clone(),
-            false => Codec::plain(self.arm.protocol),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
-use energy::{BIN_MS, LTE, Radio, UMTS, WIFI};
 use record::{ACTIVITY_BIN_MS, Cell};
 use stats::{Level, Span};
 
 use crate::figures::cells::Blocks;
+use crate::figures::energy::{self, BIN_MS, LTE, Radio, UMTS, WIFI};
 use crate::summary::arm::{Costs, Energy};
 use crate::summary::quantity::{Quantity, Unit};
 

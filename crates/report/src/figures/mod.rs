@@ -4,6 +4,7 @@ pub(crate) mod cells;
 pub(crate) mod coding;
 pub(crate) mod configuration;
 pub(crate) mod cost;
+pub(crate) mod energy;
 pub(crate) mod estimate;
 pub(crate) mod external;
 pub(crate) mod hdr;

@@ -150,7 +150,7 @@ pub enum Role {
     Arm,
 }
 
-/// The energy of one radio per request, by the model of `commute-energy`: not measured.
+/// The energy of one radio per request, by published models of radios: not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Energy {
     /// The technology, e.g. `LTE`.

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use energy::Radio;
 use record::{Cell, Run, RunData};
 use stats::Span;
 
 use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::cost::{RADIOS, joules_per_request};
+use crate::figures::energy::Radio;
 use crate::figures::phases::Split;
 use crate::figures::population::populations;
 use crate::summary::arm::{Role, role_of};

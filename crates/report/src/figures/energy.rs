@@ -7,57 +7,48 @@
 //! the radio awake, and 5G, for which no complete set of states could be found.
 //!
 //! [`joules`] is a pure function of [`Activity`], the bytes of each tenth of a second.
-//!
-//! ```
-//! use energy::{Activity, LTE, joules};
-//!
-//! // One small request, alone: the tail is all that matters.
-//! let request = [Activity { at_ms: 0, up_bytes: 300, down_bytes: 400 }];
-//! let cost = joules(&request, &LTE[0]);
-//! assert!(cost.tail_j > 10.0 * (cost.promotion_j + cost.transfer_j));
-//! ```
 
 /// Length of the bins in which traffic is counted: the time after which LTE's radio leaves continuous
 /// reception (Huang et al. 2012, Table 3).
-pub const BIN_MS: u32 = 100;
+pub(crate) const BIN_MS: u32 = 100;
 
 /// The IP bytes that crossed the link within one bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Activity {
+pub(crate) struct Activity {
     /// Start of the bin, in ms, a multiple of [`BIN_MS`].
-    pub at_ms: u32,
+    pub(crate) at_ms: u32,
     /// Sent by the client.
-    pub up_bytes: u64,
+    pub(crate) up_bytes: u64,
     /// Received by the client.
-    pub down_bytes: u64,
+    pub(crate) down_bytes: u64,
 }
 
 /// A radio's states: powers in mW above those of a sleeping radio, times in ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Radio {
+pub(crate) struct Radio {
     /// The technology, e.g. `LTE`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Where the numbers are from.
-    pub source: &'static str,
+    pub(crate) source: &'static str,
     /// Power while transferring, without the part that grows with the rate.
-    pub base_mw: f64,
+    pub(crate) base_mw: f64,
     /// mW per Mbit/s sent.
-    pub up_mw_per_mbps: f64,
+    pub(crate) up_mw_per_mbps: f64,
     /// mW per Mbit/s received.
-    pub down_mw_per_mbps: f64,
+    pub(crate) down_mw_per_mbps: f64,
     /// Time to wake up.
-    pub promotion_ms: f64,
+    pub(crate) promotion_ms: f64,
     /// Power meanwhile.
-    pub promotion_mw: f64,
+    pub(crate) promotion_mw: f64,
     /// The states after the last packet, in order: how long, and at what mean power.
-    pub tail: &'static [(f64, f64)],
+    pub(crate) tail: &'static [(f64, f64)],
 }
 
 const HUANG: &str = "Huang et al., MobiSys 2012, Tables 3 and 4";
 const ARO: &str = "AT&T Video Optimizer's default profiles";
 
 /// LTE by both sources.
-pub const LTE: [Radio; 2] = [
+pub(crate) const LTE: [Radio; 2] = [
     Radio {
         name: "LTE",
         source: HUANG,
@@ -81,7 +72,7 @@ pub const LTE: [Radio; 2] = [
 ];
 
 /// 3G (UMTS) by both sources: the tail is first a dedicated channel, then a shared one.
-pub const UMTS: [Radio; 2] = [
+pub(crate) const UMTS: [Radio; 2] = [
     Radio {
         name: "3G",
         source: HUANG,
@@ -105,7 +96,7 @@ pub const UMTS: [Radio; 2] = [
 ];
 
 /// Wi-Fi by both sources.
-pub const WIFI: [Radio; 2] = [
+pub(crate) const WIFI: [Radio; 2] = [
     Radio {
         name: "Wi-Fi",
         source: HUANG,
@@ -130,25 +121,25 @@ pub const WIFI: [Radio; 2] = [
 
 /// What traffic cost, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Joules {
+pub(crate) struct Joules {
     /// Waking up.
-    pub promotion_j: f64,
+    pub(crate) promotion_j: f64,
     /// While packets crossed.
-    pub transfer_j: f64,
+    pub(crate) transfer_j: f64,
     /// Awake without packets.
-    pub tail_j: f64,
+    pub(crate) tail_j: f64,
 }
 
 impl Joules {
     /// Returns the sum.
-    pub fn total_j(&self) -> f64 {
+    pub(crate) fn total_j(&self) -> f64 {
         self.promotion_j + self.transfer_j + self.tail_j
     }
 }
 
 /// Returns what traffic cost a radio that slept before it and is left alone after it. `activity` has one
 /// entry for each bin with traffic, in order of time.
-pub fn joules(activity: &[Activity], radio: &Radio) -> Joules {
+pub(crate) fn joules(activity: &[Activity], radio: &Radio) -> Joules {
     let mut total = Joules::default();
     let mut awake_until_ms: Option<f64> = None;
     for bin in activity {
