@@ -1,4 +1,4 @@
-//! What the router is told.
+//! Inputs of the router.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -107,8 +107,8 @@ pub struct Ask {
     pub kind: u64,
     /// Whether it must not be used to learn.
     pub urgent: bool,
-    /// Whether it may be sent before a handshake is done, so that somebody on the way may repeat it (RFC 8470):
-    /// a GET, HEAD or OPTIONS without a body, which the app allows.
+    /// Whether the request may be sent before a handshake is done. An attacker on the path may then replay it (RFC
+    /// 8470). Such a request is a GET, HEAD or OPTIONS without a body, and the app allows it.
     pub early: bool,
     /// How it may be routed.
     pub policy: Policy,
@@ -277,8 +277,8 @@ pub enum Event<'a> {
     GoAway(ConnId),
     /// The peer closed the connection without an error. Calls on it fail by their own events.
     Finished(ConnId),
-    /// The connection could not take a request that was sent there, of which nothing was sent: the peer's limit is
-    /// reached, or bodies that nobody reads hold its window.
+    /// The connection could not take a request, and nothing of the request was sent. The peer's limit is reached, or
+    /// bodies that nobody reads hold its window.
     Full {
         /// The request.
         call: CallId,
@@ -299,8 +299,8 @@ pub enum Event<'a> {
         kept: bool,
         /// The value of `Alt-Svc`, or nothing.
         alt_svc: &'a [u8],
-        /// Whether the rest of the body can be asked for on another connection: a GET of a length
-        /// that is known, with ranges (RFC 9110 section 14) and a strong validator.
+        /// Whether another connection can send the rest of the body. The request must be a GET, and the response must
+        /// have a known length, ranges (RFC 9110 section 14) and a strong validator.
         resumable: bool,
     },
     /// A response is complete.
@@ -344,7 +344,7 @@ pub enum Event<'a> {
 }
 
 impl Origin {
-    /// The origin of `https://host:port`.
+    /// Creates the origin of `https://host:port`.
     pub fn new(host: &str, port: u16) -> Self {
         let host = host.to_ascii_lowercase().into();
         Self { host, port }
@@ -355,7 +355,7 @@ impl Transport {
     /// Both, HTTP/3's first.
     pub const ALL: [Self; 2] = [Self::Quic, Self::Tcp];
 
-    /// The other one.
+    /// Returns the other transport.
     pub const fn other(self) -> Self {
         match self {
             Self::Quic => Self::Tcp,

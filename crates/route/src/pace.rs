@@ -1,9 +1,9 @@
-//! How fast a long body comes, and whether the rest of it comes faster another way.
+//! The rate of a long body, and whether its rest comes faster over the other transport.
 //!
-//! Networks that police UDP let handshakes through and small responses, too; only a long body shows
-//! them. So a small part of a body that comes slowly is asked for over the other transport as well,
-//! and if it comes twice as fast, so is the rest. Where both share one bottleneck they come about
-//! equally fast, and the body has cost a few percent more bytes.
+//! Networks that police UDP let handshakes through and small responses, too; only a long body shows them. So a small
+//! part of a body that comes slowly is fetched over the other transport as well. If that part comes twice as fast, the
+//! rest is fetched there, too. Where both share one bottleneck they come about equally fast, and the body has cost a
+//! few percent more bytes.
 //!
 //! Only time spent waiting for the body counts: an app that reads slowly makes no network slow.
 
@@ -76,8 +76,8 @@ struct Comparison {
     /// The part that is asked for both ways.
     from: u64,
     bytes: u64,
-    /// This way since the beginning of the window that gave rise to the comparison: after a loss
-    /// much comes at once, which no short time shows.
+    /// The rate over this transport since the beginning of the window that gave rise to the comparison. After a loss
+    /// much comes at once, and a shorter time would not show that.
     this: Rate,
     other: Rate,
     /// Time since the comparison began.
@@ -102,12 +102,12 @@ impl Pace {
         }
     }
 
-    /// Whether enough is missing to be worth another request.
+    /// Reports whether enough of the body is missing to be worth another request.
     pub fn is_watching(&self) -> bool {
         self.length.saturating_sub(self.position) >= MIN_REST_BYTES
     }
 
-    /// Counts bytes of the body, for which the app waited so long.
+    /// Counts `bytes` of the body. The app waited `waited` for them.
     pub fn received(&mut self, bytes: u64, waited: Duration) -> Advice {
         self.position += bytes;
         if let Some(comparison) = &mut self.comparison {
@@ -139,7 +139,7 @@ impl Pace {
         }
     }
 
-    /// Whether the last windows together were much slower than others since the body was last compared.
+    /// Reports whether the last windows together were much slower than others since the body was last compared.
     fn slows_down(&mut self) -> bool {
         if self.recent.iter().any(|window| window.time.is_zero()) {
             return false;
@@ -153,7 +153,7 @@ impl Pace {
         rate < SLOWDOWN * self.best_per_s
     }
 
-    /// This part is now asked for over the other transport, too.
+    /// Records that this part is now fetched over the other transport, too.
     pub fn comparing(&mut self, from: u64, bytes: u64) {
         self.compared_bytes += bytes;
         self.comparison = Some(Comparison {
@@ -164,8 +164,8 @@ impl Pace {
         });
     }
 
-    /// Counts bytes that came the other way, for which the app waited so long. All that have come took at least `took`,
-    /// by the clock: they come while the app does other things, too.
+    /// Counts `bytes` of the compared part that came over the other transport. The app waited `waited` for them. `took`
+    /// is the least time that all of them together took by the clock: they also come while the app does other things.
     pub fn other_received(&mut self, bytes: u64, waited: Duration, took: Duration) -> Advice {
         let Some(comparison) = &mut self.comparison else {
             return Advice::Continue;
@@ -177,7 +177,7 @@ impl Pace {
         self.judge()
     }
 
-    /// The other way failed, or the body is taken from there.
+    /// Ends a comparison: the other transport failed, or the body is now taken from there.
     pub fn settled(&mut self, position: u64) {
         (self.comparison, self.position) = (None, position);
         (self.window, self.recent, self.best_per_s) = Default::default();
@@ -218,8 +218,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Two ways with these rates in bytes per ms, the other one after a delay; returns when the
-    /// advice to switch or stay came, in ms, and the byte from which the other way is taken.
+    /// Runs two transports with these rates in bytes per ms, the other one after a delay. Returns when the advice to
+    /// switch or stay came, in ms, the advice, and the byte where the other transport takes over.
     fn run(length: u64, this: u64, other: u64) -> (u64, Advice, u64) {
         let mut pace = Pace::new(length, 0);
         let (mut from, mut began) = (0, None);
@@ -268,7 +268,8 @@ mod tests {
         }
     }
 
-    /// A body at this rate in bytes per ms that has just been compared, with the part's first byte and length.
+    /// Returns a body at this rate in bytes per ms that has just been compared, with the first byte and length of the
+    /// compared part.
     fn compared(length: u64, this: u64) -> (Pace, u64, u64) {
         let mut pace = Pace::new(length, 0);
         loop {

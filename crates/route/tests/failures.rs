@@ -10,7 +10,7 @@ use route::{Ask, CallId, Event, Fault, Moment, Policy, Transport, Why};
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// HTTP/3 whose requests are reset with this probability, while TCP works.
+/// Creates a world where requests over HTTP/3 are reset with this probability, while TCP works.
 fn resetting(seed: u64, share: f64) -> World {
     let mut world = World::new(
         seed,

@@ -37,7 +37,7 @@ fn addresses() -> Option<Answer> {
     ]))
 }
 
-/// Asks; returns the questions for the HTTPS record and for addresses.
+/// Makes a request. Returns the queries for the HTTPS record and for addresses.
 fn asked(router: &mut Router) -> (QueryId, QueryId) {
     let (id, origin) = (CallId(1), origin());
     router.handle(

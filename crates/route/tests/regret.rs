@@ -120,7 +120,7 @@ fn environments() -> Vec<Environment> {
     ]
 }
 
-/// Mean time of each request in ms.
+/// Returns the mean time of each request in ms.
 fn means(environment: &Environment, policy: Policy) -> Vec<f64> {
     let mut sums = vec![0.0; CALLS];
     for seed in 0..SEEDS {

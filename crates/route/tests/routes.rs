@@ -21,7 +21,7 @@ fn world(quic: Way, tcp: Way) -> World {
     world
 }
 
-/// Time of one request in ms, with its transport.
+/// Makes one request. Returns its time in ms, and how it ended.
 fn one(world: &mut World) -> (u128, End) {
     let (time, end) = world.ask_and_wait(ask());
     (time.as_nanos() / MS, end)

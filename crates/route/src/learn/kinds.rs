@@ -1,4 +1,4 @@
-//! How long requests of each kind take, whatever carries them.
+//! The usual time of requests of each kind, over either transport.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,9 @@ pub(crate) struct Kinds {
     sizes: BTreeMap<u64, (u64, Moment)>,
 }
 
-/// The kind of a request: what the app tells, and about how large its larger body is, since time
-/// goes with size. Large bodies are compared by rate; their kinds are others by their size.
+/// Returns the kind of a request: what the app says, and the size of its larger body to a factor of
+/// two. Time grows with size. Large bodies are compared by rate, but their kind depends on their
+/// size as well.
 pub(crate) fn key(told: u64, bytes: u64) -> u64 {
     told << 6
         | bytes
@@ -59,7 +60,7 @@ impl Kinds {
         residual
     }
 
-    /// The usual time of a kind in seconds, if it was seen.
+    /// Returns the usual time of a kind in seconds, if it was seen.
     pub(crate) fn usual_s(&self, kind: u64) -> Option<f64> {
         self.kinds.get(&kind).map(|row| row.reference.exp())
     }
@@ -72,7 +73,7 @@ impl Kinds {
         self.sizes.insert(told, (bytes, now));
     }
 
-    /// The size that a response of this kind last had.
+    /// Returns the size in bytes that a response of this kind last had.
     pub(crate) fn usual_bytes(&self, told: u64) -> Option<u64> {
         self.sizes.get(&told).map(|(bytes, _)| *bytes)
     }
