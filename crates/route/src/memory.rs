@@ -352,8 +352,8 @@ impl Clock {
         self.wall.0.saturating_add(moment.since(self.now).as_secs())
     }
 
-    /// Converts a wall time to a moment: now if it is past, and no later than `longest` from now. It may not matter how
-    /// the wall clock was set in between.
+    /// Converts a wall time to a moment: now if it is past, and no later than `longest` from now. The bounds hold
+    /// however the wall clock was set in between.
     fn moment_of(&self, wall_s: u64, longest: Duration) -> Moment {
         let left = Duration::from_secs(wall_s.saturating_sub(self.wall.0));
         self.now + left.min(longest)
