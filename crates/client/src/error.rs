@@ -1,4 +1,4 @@
-//! Why a request has no response.
+//! Errors: why a request has no response.
 
 use route::{Fault, Why};
 

@@ -1,4 +1,4 @@
-//! Names: resolved by the platform, unless the app knows better.
+//! Name resolution: by the platform, unless the app knows better.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,7 +15,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Whether anybody can be asked for HTTPS records.
+    /// Reports whether there are name servers to ask for HTTPS records.
     pub(crate) fn has_https_records(&self) -> bool {
         #[cfg(feature = "https-records")]
         return !self.servers.is_empty();
@@ -23,7 +23,7 @@ impl Names {
         false
     }
 
-    /// Asks; nothing if there is no answer.
+    /// Looks up these records of an origin; returns nothing if there is no answer.
     pub(crate) fn resolve(
         &self,
         origin: &Origin,

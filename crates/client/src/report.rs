@@ -1,4 +1,4 @@
-//! What a response's way was.
+//! Reports: the route that a response took.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// A part that came over a connection which was ready at this time, and was asked for a second later.
+    /// Creates the report of a part: its connection was ready at `ready`, and it was requested a second later.
     fn part(ready: Instant, reused: bool) -> Report {
         Report {
             protocol: Protocol::H2,

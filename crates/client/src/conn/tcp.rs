@@ -167,8 +167,8 @@ fn shut_down(socket: &OwnedFd) {
     SockRef::from(socket).shutdown(Shutdown::Both).ok();
 }
 
-/// Ends what [`Conn::probe`] began when a request ends: an idle connection must not wake the device. If
-/// another request waits, its next probe begins it anew.
+/// Turns off the keep-alive of [`Conn::probe`] when a request ends: an idle connection must not wake the device. If
+/// another request waits, its next probe turns it on again.
 struct KeptAlive(Arc<OwnedFd>);
 
 impl Drop for KeptAlive {
@@ -177,8 +177,8 @@ impl Drop for KeptAlive {
     }
 }
 
-/// Sets what makes requests fast beside others: nothing waits for a full segment, and the kernel takes no more than it
-/// can soon send, so that a small request need not wait behind a large one's body.
+/// Sets options for low latency. No segment waits until it is full, and the kernel takes no more than it can soon send.
+/// So a small request need not wait behind a large one's body.
 fn set_options(tcp: &TcpStream) {
     let options = SockRef::from(tcp);
     options.set_tcp_nodelay(true).ok();

@@ -48,7 +48,7 @@ pub(super) fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<H3Rec
     }))
 }
 
-/// Whether all that the record demands is known here (RFC 9460 section 8).
+/// Reports whether all that the record demands is known here (RFC 9460 section 8).
 fn is_understood(record: &SVCB<'_>) -> bool {
     record.iter_params().all(|param| match param {
         SVCParam::Mandatory(keys) => keys.iter().all(|key| KNOWN_KEYS.contains(key)),

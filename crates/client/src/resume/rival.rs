@@ -68,8 +68,8 @@ impl Rival {
         self.ahead_bytes < MAX_AHEAD_BYTES && !matches!(self.state, RivalState::Ended)
     }
 
-    /// How long what has come took: since its first byte, also while nobody read it, and no less than that byte took on
-    /// an open connection. What was held back by a loss comes at once, and late.
+    /// Returns how long the bytes that have come took. The time runs from their first byte, also while nobody read, and
+    /// is at least what that byte took on an open connection. Bytes held back by a loss come at once, and late.
     pub(super) fn took(&self) -> Duration {
         let RivalState::Comes(coming) = &self.state else {
             return Duration::MAX;

@@ -1,4 +1,4 @@
-//! The last field block of a stream, as far as it tells which rules it breaks.
+//! The last field block of a stream, and the rules that it breaks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +51,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Begins with a HEADERS frame that has these flags.
+    /// Creates a block that begins with a HEADERS frame that has these flags.
     pub(super) fn new(stream: u32, flags: u8) -> Self {
         let padding = usize::from(flags & PADDED != 0);
         Self {

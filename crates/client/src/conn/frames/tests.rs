@@ -41,7 +41,7 @@ fn read_all(bytes: &[u8]) -> Read {
     whole
 }
 
-/// The same for bytes that all are passed on.
+/// Reads like [`read_all`], and checks that all bytes are passed on.
 fn read(bytes: &[u8]) -> (Vec<Notice>, Vec<u32>) {
     let (told, streams, passed) = read_all(bytes);
     assert_eq!(passed, bytes);
