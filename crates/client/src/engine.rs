@@ -110,7 +110,7 @@ impl Engine {
         }
     }
 
-    /// Tells that the default network is another one, or that there is none.
+    /// Reports a change of the default network, or that there is none.
     pub fn network(&self, network: Option<Network>) {
         self.tell(Message::Network(network));
     }
@@ -120,8 +120,8 @@ impl Engine {
         self.tell(Message::Switches(switches));
     }
 
-    /// Tells that a request which failed here worked without the engine. If that happens often,
-    /// the engine turns itself off.
+    /// Reports that a request which failed here worked without the engine. If that happens often, the engine turns
+    /// itself off.
     pub fn worked_without(&self) {
         self.tell(Message::PlainWorked);
     }

@@ -37,8 +37,8 @@ pub struct GrpcChannel {
 }
 
 impl Engine {
-    /// Creates a channel for tonic's clients, which name the server: `BenchClient::with_origin(engine.grpc(),
-    /// "https://api.example".parse()?)`.
+    /// Creates a channel for tonic's clients. They name the server:
+    /// `BenchClient::with_origin(engine.grpc(), "https://api.example".parse()?)`.
     pub fn grpc(&self) -> GrpcChannel {
         let engine = self.clone();
         GrpcChannel { engine }

@@ -43,9 +43,9 @@
 //! | [`Ended`](Error::Ended) | yes | the engine was dropped, or has panicked: make another one |
 //!
 //! The engine itself sends a request again where that is safe. If the server cannot have acted on the request, the
-//! engine goes on while the server answers others. If the server may have acted, the engine sends it again twice,
-//! provided that it is [idempotent](Request::idempotent) and has no streamed body. Requests beyond 512 at a time wait
-//! for their turn.
+//! engine goes on while the server answers others. If the server may have acted, the engine sends it again at most
+//! twice, provided that it is [idempotent](Request::idempotent) and has no streamed body. Requests beyond 512 at a time
+//! wait for their turn.
 //!
 //! # Limits
 //!

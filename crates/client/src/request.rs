@@ -106,13 +106,13 @@ impl Request {
 
     /// Sets the label by which requests are compared to learn which transport is faster: those of the same label and
     /// about the same size. The next response is expected to be as large as the last one of its label. Without a label
-    /// requests with the same method are compared. A good label is the route's pattern, e.g. `/v1/users/{id}`.
+    /// the method takes its place. A good label is the route's pattern, e.g. `/v1/users/{id}`.
     pub fn kind(mut self, label: &str) -> Self {
         self.kind = Some(label.to_owned());
         self
     }
 
-    /// Tells about how large the response will be.
+    /// Sets about how large the response will be, in bytes.
     pub fn expect_bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
         self

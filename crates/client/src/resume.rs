@@ -115,7 +115,7 @@ impl Resuming {
         next
     }
 
-    /// Tells of the end of the response, once.
+    /// Reports the end of the response, once.
     fn tell_end(&mut self, outcome: Outcome) {
         if std::mem::replace(&mut self.has_told_end, true) {
             return;

@@ -12,9 +12,9 @@ pub(crate) struct Heard {
     last: Option<Instant>,
 }
 
-/// What the kernel tells.
+/// The kernel's figures.
 struct Info {
-    /// The kernel's figures.
+    /// Since the last segment.
     silent_for: Duration,
     /// Whether data or a keep-alive is not acknowledged.
     owed: bool,

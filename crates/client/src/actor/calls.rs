@@ -130,7 +130,7 @@ impl Actor {
         self.route_queued();
     }
 
-    /// Tells the router of requests that wait, as long as it has room.
+    /// Passes waiting requests to the router, as long as it has room.
     pub(super) fn route_queued(&mut self) {
         while self.calls.len() - self.queue.len() < route::MAX_CALLS {
             let Some((id, ask)) = self.queue.pop_front() else {

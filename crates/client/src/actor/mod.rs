@@ -250,7 +250,7 @@ impl Actor {
         }
     }
 
-    /// Tells the router, and does what it commands.
+    /// Passes an event to the router, and executes its commands.
     fn handle(&mut self, event: route::Event<'_>) {
         let now = self.now();
         self.router.handle(event, now);

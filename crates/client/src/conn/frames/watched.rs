@@ -25,8 +25,8 @@ pub(in crate::conn) struct Watched<T, F> {
 }
 
 impl<T, F: FnMut(Notice)> Watched<T, F> {
-    /// Tells of a GOAWAY as its header comes, and of settings once whoever reads has acted on them, which is when it
-    /// reads on.
+    /// Wraps a stream. It reports a GOAWAY as its header comes, and settings once the reader has acted on them, which
+    /// is when it reads on.
     pub(in crate::conn) fn new(io: T, tell: F) -> (Self, LastBlocks) {
         let frames = Frames::default();
         let last_blocks = frames.last_blocks.clone();
