@@ -142,7 +142,7 @@ impl Call {
         cm_status::CM_OK
     }
 
-    /// Fills the buffer with what has come of the body. An empty one finds out whether it ended.
+    /// Fills the buffer with the bytes of the body that have come. An empty buffer finds out whether the body ended.
     pub(crate) fn read(&self, into: &mut [u8]) -> Result<usize, cm_status> {
         let mut state = self.lock();
         if state.received.bytes == 0 {
@@ -189,7 +189,7 @@ impl Call {
         self.stop(cm_status::CM_E_CANCELLED, "cancelled");
     }
 
-    /// Cancels, and nothing is told of this call any more.
+    /// Cancels the call, and drops all events of it that are still to come.
     pub(crate) fn release(&self) {
         let mut state = self.lock();
         state.released = true;
@@ -201,7 +201,7 @@ impl Call {
         }
     }
 
-    /// Moves what is due into `events`, as far as there is room. Returns whether some is left.
+    /// Moves due events into `events`, as far as there is room. Returns whether some are left.
     pub(crate) fn take_events(&self, events: &mut Vec<cm_event>, cap: usize) -> bool {
         let mut state = self.lock();
         while let Some((kind, status, number)) = state.next_due(events.len() < cap) {
@@ -220,7 +220,7 @@ impl Call {
 
     // What the engine's thread does.
 
-    /// Notes that the client is about to be asked. Returns whether it may be: not once the call has ended.
+    /// Records that the client is about to get the request. Returns whether it may: not once the call has ended.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.lock();
         state.asked = state.end.is_none();

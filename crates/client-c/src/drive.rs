@@ -1,4 +1,4 @@
-//! What the engine's thread does for a call: sends the request and passes both bodies on.
+//! The engine thread's work for a call: sends the request and passes both bodies on.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -176,7 +176,7 @@ async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why there is no response. A limit may have passed before anything was sent.
+/// Converts the error of a call without a response. A limit may have passed before anything was sent.
 fn failure(error: client::Error, call: &Call) -> Failure {
     let timed_out = matches!(error, client::Error::TimedOut(_));
     let mut failure = Failure::from(error);
@@ -193,7 +193,7 @@ fn head(response: &Response) -> Head {
     }
 }
 
-/// Neither names nor values have line breaks (RFC 9110 section 5.5).
+/// Returns the fields as lines `name: value`. Neither names nor values have line breaks (RFC 9110 section 5.5).
 fn lines(fields: &HeaderMap) -> Vec<u8> {
     let mut lines = Vec::new();
     for (name, value) in fields {
@@ -204,7 +204,7 @@ fn lines(fields: &HeaderMap) -> Vec<u8> {
     lines
 }
 
-/// How a response came, or how far its request got, with times since it was submitted.
+/// Describes how a response came, or how far its request got, with times since it was submitted.
 pub(crate) fn report(report: &Report, submitted: Instant) -> String {
     // The client's times count from when it was asked.
     let waited = report.asked.saturating_duration_since(submitted);

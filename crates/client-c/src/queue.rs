@@ -1,4 +1,4 @@
-//! What happened and nobody has been told yet.
+//! Events that the app has not taken yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use crate::abi::{cm_event, cm_event_kind, cm_status};
 use crate::call::Call;
 
-/// Sources of events in the order in which they first had one. A call is in it once, however much
-/// happens to it, and leaves it when it is released, as a chain does when it no longer waits. So it is
-/// no longer than there are calls and chains that wait.
+/// Sources of events in the order in which they first had one. A call is in it once, however much happens to it, and
+/// leaves it when it is released. A chain leaves it when it no longer waits. So it is no longer than there are calls
+/// and chains that wait.
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
