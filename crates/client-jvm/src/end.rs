@@ -60,7 +60,7 @@ impl End {
         }
     }
 
-    /// The end of a socket whose response was cut off.
+    /// Creates the end of a socket whose response was cut off.
     pub(crate) fn cut_off(why: impl Into<String>) -> Self {
         Self::new(Kind::EndOfStream, why)
     }
