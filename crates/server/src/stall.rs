@@ -45,7 +45,7 @@ impl Stall {
         })
     }
 
-    /// Notes a connection from this address.
+    /// Counts a connection from this address.
     pub(crate) fn connection(&self, address: SocketAddr) -> StallingConnection {
         self.clients().entry(address).or_default().connections += 1;
         StallingConnection {

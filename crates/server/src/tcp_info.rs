@@ -1,4 +1,4 @@
-//! TCP_INFO: what the kernel tells of a TCP connection.
+//! TCP_INFO: the kernel's figures of a TCP connection.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
