@@ -5,7 +5,7 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// Begins the sequence of a seed.
+    /// Creates the sequence of a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
