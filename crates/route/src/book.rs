@@ -153,7 +153,7 @@ impl Book {
         self.offers.insert(origin, offer);
     }
 
-    /// Records the app's word that the origin offers HTTP/3 on this port.
+    /// Records the app's hint that the origin offers HTTP/3 on this port.
     pub(crate) fn set_hint(&mut self, origin: Digest, port: u16, now: Moment) {
         self.set_offer(origin, port, LONGEST_MAX_AGE, now);
         if let Some(offer) = self.offers.get_mut(&origin) {

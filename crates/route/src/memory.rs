@@ -1,4 +1,4 @@
-//! What is kept across processes: a file of at most 64 KiB that no damage makes harmful.
+//! The memory file: knowledge kept across processes, in at most 64 KiB that no damage makes harmful.
 //!
 //! It holds salted digests of origins and networks with the figures that were learnt, and no name,
 //! address, path or header. The salt lies in the same file, so whoever has it can test a name.
@@ -192,8 +192,8 @@ impl Router {
         file
     }
 
-    /// Takes over what a file holds, before the first event. Whatever the file holds, nothing in
-    /// it counts for longer than if it had just been learnt.
+    /// Restores what a file holds, before the first event. Nothing in the file counts for longer than if it had just
+    /// been learnt, whatever the file says.
     pub fn recall(&mut self, file: &[u8], wall: WallSeconds) -> Recalled {
         if file.is_empty() {
             return Recalled::Fresh;

@@ -27,7 +27,7 @@ impl Router {
         }
     }
 
-    /// Goes on with whatever is due.
+    /// Handles all that is due: races, hedges, and samples of connections.
     pub(crate) fn on_time(&mut self) {
         let now = self.now;
         for origin in self.sites.keys().cloned().collect::<Vec<_>>() {

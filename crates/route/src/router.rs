@@ -167,7 +167,7 @@ impl Router {
         answers.chain(races).chain(watches).chain(others).min()
     }
 
-    /// Returns why a request takes the route it takes, while it lives.
+    /// Returns the reason for a request's route, until the request has ended.
     pub fn why(&self, call: CallId) -> Option<Why> {
         self.calls.get(&call).map(|call| call.why)
     }
@@ -274,7 +274,7 @@ impl Router {
         }
     }
 
-    /// Closes every connection at the app's wish, which says nothing against any of them.
+    /// Closes every connection on behalf of the app. That says nothing against any of them.
     fn on_disconnect(&mut self) {
         let open = self.conns.values_mut();
         for conn in open.filter(|conn| !conn.state.is_opening()) {

@@ -1,4 +1,4 @@
-//! Whether HTTP/3 can be used: for an origin on a network, and on a network at all.
+//! State of HTTP/3: usable or not for an origin on a network, and on a network at all.
 
 use std::time::Duration;
 

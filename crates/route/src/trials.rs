@@ -134,7 +134,7 @@ impl Router {
         self.break_quic(origin, network, FAILED_WEIGHT);
     }
 
-    /// Withdraws the offer of HTTP/3 to this origin, whoever made it, and marks HTTP/3 as broken. The server there says
+    /// Withdraws the offer of HTTP/3 to this origin, from any source, and marks HTTP/3 as broken. The server there says
     /// that it does not serve the origin.
     pub(crate) fn withdraw_quic(&mut self, origin: &Origin, network: NetworkId) {
         let digest = self.book.digest(origin);

@@ -212,8 +212,7 @@ impl Watch {
         };
     }
 
-    /// Returns how long the path may be silent before it is probed again, after so many probes in a row that were
-    /// answered.
+    /// Returns how long the path may be silent before it is probed, after `answered` probes in a row were answered.
     fn patience(&self, answered: usize) -> Duration {
         match answered {
             0 => self.silence(),

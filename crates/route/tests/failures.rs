@@ -1,4 +1,4 @@
-//! What requests meet after a handshake that succeeded: resets, and paths that fall silent under many.
+//! Failures after a handshake that succeeded: resets, and paths that fall silent under many requests.
 
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 mod common;

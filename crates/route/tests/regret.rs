@@ -1,4 +1,4 @@
-//! How much adapting costs against the better of the two pinned policies, in virtual time.
+//! Regret: the cost of adapting against the better of the two pinned policies, in virtual time.
 //!
 //! Each environment runs with many seeds. *Oracle* is the policy, HTTP/3 or HTTP/2, whose mean is
 //! lower for the same requests; regret is the adaptive policy's mean less that.

@@ -14,7 +14,7 @@ use route::{
 
 const S: Duration = Duration::from_secs(1);
 
-/// Creates a world whose servers take so many requests at a time on a connection.
+/// Creates a world whose servers take `streams` requests at a time on a connection.
 fn taking(streams: usize, protocol: Protocol) -> World {
     let server = Server::of(Way::Free, 60.0);
     let mut world = World::new(1, 50, server, server);

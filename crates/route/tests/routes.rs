@@ -1,4 +1,4 @@
-//! What a request meets: blocked, refused and dying paths, each with the time that it may cost.
+//! Requests on blocked, refused and dying paths, each with the time that it may cost.
 
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 mod common;

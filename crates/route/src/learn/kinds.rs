@@ -65,7 +65,7 @@ impl Kinds {
         self.kinds.get(&kind).map(|row| row.reference.exp())
     }
 
-    /// Notes how large a response was.
+    /// Records the size of a response in bytes.
     pub(crate) fn note_size(&mut self, told: u64, bytes: u64, now: Moment) {
         if !self.sizes.contains_key(&told) {
             make_room(&mut self.sizes, MAX_KINDS, |(_, used)| *used);

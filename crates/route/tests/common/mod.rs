@@ -345,7 +345,7 @@ impl World {
         id
     }
 
-    /// Wants a connection, and returns the number of that wish.
+    /// Requests a connection, and returns the number of that request.
     pub fn connect(&mut self, policy: Policy) -> CallId {
         let id = self.log(Ask { policy, ..ask() });
         let origin = &origin();
@@ -392,7 +392,7 @@ impl World {
         self.wait(id)
     }
 
-    /// Lets time pass until what was asked for now ends. Returns how long that took.
+    /// Lets time pass until a request ends. Returns how long that took, and how it ended.
     pub fn wait(&mut self, id: CallId) -> (Duration, End) {
         let asked = self.now;
         let limit = asked + Duration::from_secs(120);
