@@ -14,7 +14,7 @@ use crate::message::Message;
 
 /// Pieces that wait for the transport.
 const PIECES: usize = 4;
-/// Bodies are sent in pieces of at most this many bytes. A request beside a body waits for no more than that, and a
+/// Bodies are sent in pieces of at most this many bytes. A request beside a body waits for one piece at most, and a
 /// response to it comes as soon. It is the least that HTTP/2's peers take in a frame.
 pub(crate) const PIECE_BYTES: usize = 16 << 10;
 
@@ -56,7 +56,7 @@ pub(crate) struct Outgoing {
 pub(crate) struct Going(oneshot::Sender<()>);
 
 impl Going {
-    /// Reports whether whoever sends the body has let go of it, since it is sent or will not be.
+    /// Reports whether the sender of the body has dropped it, since it is sent or will not be.
     pub(crate) fn is_over(&self) -> bool {
         self.0.is_closed()
     }

@@ -77,7 +77,7 @@ impl Mailbox {
         Ok(response)
     }
 
-    /// Waits for a connection that can take a request. Dropping the future lets go of the wish.
+    /// Waits for a connection that can take a request. Dropping the future cancels the wait.
     pub(crate) async fn connect(&self, origin: Origin, policy: Policy) -> Result<Connected, Error> {
         let (id, mut guard) = self.begin();
         let (reply, connected) = oneshot::channel();

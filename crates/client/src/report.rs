@@ -65,8 +65,7 @@ pub struct Connected {
 }
 
 impl Report {
-    /// Counts the opening of its connection, which was asked for by [`Engine::connect`] just before, as
-    /// part of the request.
+    /// Counts the opening of its connection, by [`Engine::connect`] just before, as part of the request.
     ///
     /// [`Engine::connect`]: crate::Engine::connect
     pub fn include_opening(&mut self, opening: &Self) {

@@ -152,8 +152,8 @@ impl Request {
         self
     }
 
-    /// Limits the time until the response is complete. Without this and the other limits a request on a
-    /// path that died waits for as long as its connection does.
+    /// Limits the time until the response is complete. Without this and the other limits a request on a path that
+    /// failed waits for as long as its connection does.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limits.whole = Some(limit);
         self
@@ -214,7 +214,7 @@ impl Request {
         Ok(response)
     }
 
-    /// Asks for the rest of a body; [`Error::Refused`] if it is no longer the same one.
+    /// Requests the rest of a body; [`Error::Refused`] if it is no longer the same one.
     pub(crate) async fn send_from(self, begun: &Begun) -> Result<Response, Error> {
         let (outbound, until) = self.outbound()?;
         let rest = Rest {

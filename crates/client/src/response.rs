@@ -114,7 +114,7 @@ impl Response {
         Ok(all.freeze())
     }
 
-    /// Returns what identifies the body, if its rest can be asked for later.
+    /// Returns the identity of the body, if its rest can be requested later.
     pub(crate) fn resumable(&self) -> Option<&Rest> {
         self.resuming.as_ref().map(|resuming| resuming.of_what())
     }

@@ -95,7 +95,7 @@ impl Resuming {
         }
     }
 
-    /// Returns what tells whether another answer is of the same body.
+    /// Returns what identifies another answer as one of the same body.
     pub(crate) fn of_what(&self) -> &Rest {
         &self.rest
     }
@@ -212,7 +212,7 @@ impl Resuming {
         .await
     }
 
-    /// Asks for the rest: first over TCP if the body broke off over HTTP/3, which might break off again.
+    /// Requests the rest: first over TCP if the body broke off over HTTP/3, which might break off again.
     fn broke_off(&mut self, error: Error, report: &Report) -> Result<(), Error> {
         self.stay();
         let progresses = self.position >= self.from + MIN_PROGRESS_BYTES;
@@ -226,7 +226,7 @@ impl Resuming {
         self.ask_again(error, policy)
     }
 
-    /// Asks for the rest where the body broke off, unless that was in vain too often.
+    /// Requests the rest where the body broke off, unless that was in vain too often.
     fn ask_again(&mut self, error: Error, policy: Policy) -> Result<(), Error> {
         // A malformed body is not requested again, and a complete one has no rest.
         let broke = matches!(error, Error::Failed { fault, .. } if fault != Fault::Malformed);

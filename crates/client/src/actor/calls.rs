@@ -200,7 +200,7 @@ impl Actor {
         Some(sending)
     }
 
-    /// Cancels a request that the app let go of.
+    /// Cancels a request that the app dropped.
     pub(super) fn cancel(&mut self, id: CallId) {
         self.measure(id, 0, Outcome::Cancelled);
         self.handle(route::Event::Cancel(id));

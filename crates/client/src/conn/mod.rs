@@ -212,7 +212,7 @@ impl Conn {
     }
 }
 
-/// Runs a task; reports this if it panics, or whoever waits for it would wait for ever.
+/// Runs a task, and reports if it panics. Otherwise other tasks would wait for it for ever.
 async fn or_report(
     task: impl Future<Output = ()>,
     messages: mpsc::UnboundedSender<Message>,
@@ -295,7 +295,7 @@ impl Exchange {
         piece.await
     }
 
-    /// Passes a piece of the body on to the app; returns false if it let go of the response, whose guard cancels the
+    /// Passes a piece of the body on to the app. Returns false if the app dropped the response, whose guard cancels the
     /// request.
     async fn pass_on(&self, body: &mpsc::Sender<Part>, chunk: Bytes) -> bool {
         let chunk = match body.try_send(Part::Data(chunk)) {

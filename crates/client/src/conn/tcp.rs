@@ -146,8 +146,8 @@ impl Conn {
         sample
     }
 
-    /// Lets the kernel ask for a sign of life. Data that is not acknowledged is repeated anyway; a peer
-    /// that has acknowledged the request and says nothing must answer this.
+    /// Turns on TCP keep-alive, which probes the peer. Data that is not acknowledged is repeated anyway. A peer that
+    /// has acknowledged the request and is silent must answer the probe.
     pub(crate) fn probe(&mut self) {
         self.asked = Some(self.heard.count());
         keep_alive(&self.socket, true);

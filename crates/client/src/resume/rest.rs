@@ -85,7 +85,7 @@ impl Rest {
         self
     }
 
-    /// Asks for a part. The answer is that part of the same body, or an error.
+    /// Requests a part. The answer is that part of the same body, or an error.
     pub(crate) fn ask(
         &self,
         part: Range<u64>,

@@ -1,4 +1,4 @@
-//! What outlives the process, whatever becomes of its file.
+//! Knowledge that outlives the process, whatever becomes of its file.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 

@@ -80,7 +80,7 @@ impl Block {
         self.first.drain(..self.prefix_bytes.min(self.first.len()));
     }
 
-    /// Returns the rule that it breaks, once all of it has come.
+    /// Returns the rule that the block breaks, once all of it has come.
     pub(super) fn violation(&self) -> Option<Violation> {
         // h2 leaves fields out of a block that is longer than h2's own limit. On the wire it is longer than h2 counts only
         // by Huffman codes that are longer than their bytes, which no encoder chooses.
