@@ -1,4 +1,4 @@
-//! How the engine ends a socket.
+//! Reasons for which the engine ends a socket.
 
 use client::{Error, Fault, Phase};
 

@@ -148,7 +148,7 @@ impl<E: Clone> AppEnd<E> {
         }
     }
 
-    /// Closes the pipe: whoever waits at either end notices.
+    /// Closes the pipe, and wakes waiters at either end.
     pub(crate) fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
@@ -272,7 +272,7 @@ impl<E> Shared<E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a change, at most for so long.
+    /// Waits for a change, at most for the time that is `left`.
     fn wait<'a>(
         &self,
         mut state: MutexGuard<'a, State<E>>,

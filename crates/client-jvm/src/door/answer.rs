@@ -156,8 +156,8 @@ impl From<InvalidLength> for Stop {
     }
 }
 
-/// Waits for the end of a response that is complete without it. A response that is dropped before is cancelled, as
-/// is one that goes on regardless.
+/// Waits for the end of a response that is complete without it. A response that is dropped before its end is cancelled,
+/// as is one that continues regardless.
 async fn end_of(response: Response) {
     tokio::time::timeout(END_LIMIT, response.bytes(0))
         .await
