@@ -59,7 +59,7 @@ enum Stage {
 }
 
 impl Messages {
-    /// Follows a response, or else a request, whose frames other than DATA have at most so many bytes.
+    /// Follows a response, or else a request, whose frames other than DATA have at most `max_frame_bytes`.
     pub(crate) fn new(is_response: bool, max_frame_bytes: u64) -> Self {
         Self {
             is_response,

@@ -18,7 +18,7 @@ pub(crate) type Bidi = (quinn::SendStream, quinn::RecvStream);
 pub struct Reserve {
     connection: quinn::Connection,
     streams: Arc<Mutex<VecDeque<Bidi>>>,
-    /// Tells requests that wait for a stream of one in reserve.
+    /// Signals requests that wait for a stream that one is in reserve.
     came: Arc<Notify>,
 }
 
@@ -31,7 +31,7 @@ impl Reserve {
         }
     }
 
-    /// Opens streams until so many are in reserve. Returns false if the peer does not allow that now.
+    /// Opens streams until `streams` are in reserve. Returns false if the peer does not allow that now.
     pub fn fill(&self, streams: usize) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         while self.streams().len() < streams {

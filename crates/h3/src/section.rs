@@ -157,7 +157,7 @@ impl<'a> Lines<'a> {
         Ok((is_coded, string))
     }
 
-    /// Takes an integer with a prefix of so many bits (RFC 7541 section 5.1).
+    /// Takes an integer with a prefix of `prefix_bits` bits (RFC 7541 section 5.1).
     fn integer(&mut self, prefix_bits: u32) -> Result<u64, Refused> {
         let mask = u8::MAX >> (8 - prefix_bits);
         let mut value = u64::from(self.byte()? & mask);
