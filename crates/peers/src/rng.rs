@@ -24,7 +24,7 @@ impl Rng {
         (self.next() % limit as u64) as usize
     }
 
-    /// Returns true in so many of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
