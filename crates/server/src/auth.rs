@@ -193,7 +193,7 @@ impl Authenticator {
     }
 }
 
-/// Makes a router ask for what `authenticator` checks.
+/// Makes a router demand what `authenticator` checks.
 pub(crate) fn require(router: Router, authenticator: Option<Authenticator>) -> Router {
     let Some(authenticator) = authenticator else {
         return router;
