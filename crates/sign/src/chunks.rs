@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 
 /// Length of a chunk's code.
 pub const MAC_BYTES: usize = 32;
-/// Tells a chunk's code from any other that the same key makes.
+/// Separates a chunk's code from any other that the same key makes.
 const PURPOSE: &[u8] = b"commute chunk 1\0";
 
 /// The chunks of one stream, at either end, in order. Each code covers the one before, beginning with the head's, so
