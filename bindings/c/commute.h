@@ -339,7 +339,7 @@ typedef struct cm_event {
 
 // A network that the device uses by default.
 typedef struct cm_network {
-  // Tells networks apart, e.g. a digest of operator or gateway.
+  // Distinguishes networks, e.g. a digest of operator or gateway.
   uint8_t id[16];
   // 1 if data costs money there: nothing is opened just to learn.
   uint32_t metered;

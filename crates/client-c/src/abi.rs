@@ -271,7 +271,7 @@ pub enum cm_network_kind {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct cm_network {
-    /// Tells networks apart, e.g. a digest of operator or gateway.
+    /// Distinguishes networks, e.g. a digest of operator or gateway.
     pub id: [u8; 16],
     /// 1 if data costs money there: nothing is opened just to learn.
     pub metered: u32,

@@ -294,8 +294,8 @@ impl Call {
         self.end_in(self.lock(), end);
     }
 
-    /// Ends the call, unless it has ended, whatever its request does meanwhile. It may be sent at this
-    /// very moment if the client was asked.
+    /// Ends the call, unless it has ended, independently of its request. The request may be sent at this very moment if
+    /// the client has it.
     pub(crate) fn stop(&self, status: cm_status, why: &str) {
         let state = self.lock();
         let failure = Failure {

@@ -141,7 +141,7 @@ async fn exchange(
     }
 }
 
-/// Passes the request's body on. Returns only with an error that the response would not tell.
+/// Passes the request's body on. Returns only with an error that the response would not show.
 async fn send(writer: BodyWriter, call: &Call) -> client::Error {
     match write(writer, call).await {
         Ok(()) | Err(client::Error::BodyNotTaken) => std::future::pending().await,

@@ -34,7 +34,7 @@ impl Queue {
         self.add(|sources| sources.push_back(source));
     }
 
-    /// Takes out a call that nobody wants to hear of any more.
+    /// Removes a call whose events are no longer wanted.
     pub(crate) fn forget_call(&self, id: u64) {
         self.forget(|source| matches!(source, Source::Call(call) if call.id() == id));
     }
