@@ -121,7 +121,7 @@ pub(crate) struct Call {
     pub(crate) before: Option<Policy>,
     /// The network on which it failed over HTTP/3, so that it takes TCP now.
     pub(crate) left_quic: Option<NetworkId>,
-    /// Whether its time tells something: it was sent at once, once, beside no other.
+    /// Whether its time can be learnt from: the request was sent at once, once, beside no other.
     pub(crate) teaches: bool,
     pub(crate) why: Why,
 }

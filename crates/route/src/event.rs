@@ -27,14 +27,14 @@ pub struct ConnId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueryId(pub u64);
 
-/// A network as the platform tells networks apart, e.g. a digest of operator or gateway.
+/// A network as the platform distinguishes networks, e.g. by a digest of operator or gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkId(pub [u8; 16]);
 
 /// What a network is, for monitoring; nothing is decided by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetworkKind {
-    /// Not told, or none of the others.
+    /// Not reported, or none of the others.
     #[default]
     Other,
     /// Wi-Fi.
@@ -210,7 +210,7 @@ pub enum Event<'a> {
     Disconnect,
     /// The app wants the connections closed that carry no request.
     CloseIdle,
-    /// The app says that the origin speaks HTTP/3 on this port.
+    /// The app says that the origin supports HTTP/3 on this port.
     Hint {
         /// Whose.
         origin: &'a Origin,
@@ -261,7 +261,7 @@ pub enum Event<'a> {
     Ready {
         /// The connection.
         conn: ConnId,
-        /// What it speaks.
+        /// The version of HTTP that it uses.
         protocol: Protocol,
         /// Whether it may move to another path (RFC 9000 section 9): never over TCP.
         migrates: bool,

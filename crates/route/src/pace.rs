@@ -12,18 +12,18 @@ use std::time::Duration;
 /// Bodies that will be there sooner, or whose rest is smaller, are left alone.
 const MIN_REST: Duration = Duration::from_secs(3);
 const MIN_REST_BYTES: u64 = 512 << 10;
-/// The part of the rest that is asked for the other way, too, within the bounds below.
+/// The part of the rest that is fetched over the other transport, too, within the bounds below.
 const SAMPLE_SHARE: u64 = 64;
 /// As much as two flights of a new connection (RFC 6928).
 const MIN_SAMPLE_BYTES: u64 = 24 << 10;
 const MAX_SAMPLE_BYTES: u64 = 128 << 10;
-/// Parts after the first one are asked for only while all are at most this share of the body.
+/// Parts after the first one are fetched only while all are at most this share of the body.
 const MAX_SHARE: u64 = 32;
-/// At most so much of the other way's body is held in memory.
+/// At most so much of the other transport's body is held in memory.
 pub const MAX_AHEAD_BYTES: u64 = 256 << 10;
 /// A comparison that is undecided for so long is given up.
 const MAX_COMPARISON: Duration = Duration::from_secs(5);
-/// How much faster the other way must be.
+/// How much faster the other transport must be.
 const MIN_RATIO: f64 = 2.0;
 /// A rate below this share of the best one is looked at again. Both are means of so many windows: after a loss nothing
 /// comes for some round trips, and then much at once.
@@ -42,12 +42,12 @@ pub enum Advice {
         /// Its length.
         bytes: u64,
     },
-    /// Take everything from that part's first byte on from the other way, which is faster by this ratio.
+    /// Take everything from that part's first byte on from the other transport, which is faster by this ratio.
     Switch {
         /// Its rate over this one's.
         ratio: f64,
     },
-    /// Give the other way up.
+    /// Give up the other transport.
     Stay,
 }
 
@@ -60,7 +60,7 @@ pub struct Pace {
     /// The windows before, the last one first.
     recent: [Rate; SMOOTHED],
     best_per_s: f64,
-    /// In parts that were asked for twice.
+    /// In parts that were fetched twice.
     compared_bytes: u64,
     comparison: Option<Comparison>,
 }
@@ -73,7 +73,7 @@ struct Rate {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Comparison {
-    /// The part that is asked for both ways.
+    /// The part that is fetched over both transports.
     from: u64,
     bytes: u64,
     /// The rate over this transport since the beginning of the window that gave rise to the comparison. After a loss

@@ -1,7 +1,7 @@
 //! Requests over HTTP/3 that get no answer although their path lives: the server is slow, or its HTTP/3 is broken.
 //!
-//! Nothing on the path tells which. After two requests in a row without an answer the next ones go over TCP, and if TCP
-//! answers, HTTP/3 is broken. Where it is on probation, one request is enough, which is hedged over TCP.
+//! Nothing on the path shows which. After two requests in a row without an answer the next ones go over TCP, and if TCP
+//! answers, HTTP/3 is broken. Where HTTP/3 is on probation, one request is enough, and it is hedged over TCP.
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ pub(crate) const OPENING: u64 = u64::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kinds {
     kinds: BTreeMap<u64, Kind>,
-    /// The last response's size by the kind that the app tells, and when that was.
+    /// The last response's size by the kind that the app gives, and when that was.
     sizes: BTreeMap<u64, (u64, Moment)>,
 }
 
