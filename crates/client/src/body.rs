@@ -51,8 +51,7 @@ pub(crate) struct Outgoing {
     messages: mpsc::UnboundedSender<Message>,
 }
 
-/// Held as long as the request goes on. Whoever sends a body may have it in a task of its own, which
-/// would wait for more of it forever.
+/// Held as long as the request goes on. A task that sends the body would otherwise wait for more of it forever.
 pub(crate) struct Going(oneshot::Sender<()>);
 
 impl Going {

@@ -40,7 +40,7 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     policy: Policy,
-    /// URLs of origins that speak HTTP/3, with the port if it is not that of the URL.
+    /// URLs of origins that support HTTP/3, with the port if it is not that of the URL.
     hints: Vec<(String, Option<u16>)>,
     memory: Option<PathBuf>,
     trust: Trust,

@@ -65,7 +65,7 @@ pub struct Measured {
 pub enum Outcome {
     /// The whole response came.
     Done,
-    /// The app let go of the request, or of its response.
+    /// The app dropped the request, or its response.
     Cancelled,
     /// Its time limit passed.
     TimedOut,

@@ -4,12 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 
 use route::{Answer, Origin, Records};
 
-/// Who is asked for names.
+/// The sources of addresses and HTTPS records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     /// Addresses that are used instead of asking.
     pub(crate) known: Vec<(String, Vec<IpAddr>)>,
-    /// Who is asked for HTTPS records.
+    /// The name servers for HTTPS records.
     #[cfg(feature = "https-records")]
     pub(crate) servers: std::sync::Arc<[SocketAddr]>,
 }

@@ -58,7 +58,7 @@ pub struct Report {
 pub struct Connected {
     /// How it was opened. Nothing was sent on it for this, so `attempts` is 0.
     pub report: Report,
-    /// Whether it speaks TLS 1.3; otherwise TLS 1.2.
+    /// Whether it uses TLS 1.3; otherwise TLS 1.2.
     pub is_tls13: bool,
     /// The server's certificates in DER, its own first.
     pub chain: Vec<Vec<u8>>,
@@ -97,8 +97,8 @@ impl Report {
     }
 }
 
-/// When what happened, in ns after the request was asked for. What was done before the request
-/// was asked for, e.g. opening a connection that is reused, is missing.
+/// When what happened, in ns after the request was made. What was done before that, e.g. opening a connection that is
+/// reused, is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// The name was resolved.

@@ -41,11 +41,11 @@ pub(crate) struct Resuming {
     end: u64,
     pace: Pace,
     rival: Option<Rival>,
-    /// Since the pace was last told, in waits that are over.
+    /// Since the last report to the pace, in waits that are over.
     waited: Duration,
     /// The rest is being asked for, because the body broke off.
     asking: Option<Asking>,
-    /// A piece that has come; whoever stops waiting for it must get it the next time.
+    /// A piece that has come; a reader that stops waiting for it must get it the next time.
     held: Option<Bytes>,
     /// Ends a wait, so that a body without progress is noticed.
     tick: Option<oneshot::Receiver<()>>,

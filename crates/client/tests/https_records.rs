@@ -1,4 +1,4 @@
-//! HTTPS records, asked for at a name server on loopback.
+//! HTTPS records, from a name server on loopback.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 

@@ -35,7 +35,7 @@ pub(super) struct Call {
     pub(super) body: Body,
     pub(super) asked: Instant,
     pub(super) progress: Progress,
-    /// Whether whoever reads the response tells of its end, because its rest may come elsewhere.
+    /// Whether the reader of the response reports its end, because its rest may come elsewhere.
     pub(super) tells_its_end: bool,
     pub(super) reply: Option<oneshot::Sender<Result<Response, Error>>>,
     pub(super) ending: Arc<OnceLock<Error>>,

@@ -20,7 +20,7 @@ use crate::tls::Tls;
 
 /// The shortest time without a segment after which kernels ask for one.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
-/// Kernels give a connection up after so many without an answer, 9 if they are not told: later than the router.
+/// Kernels give a connection up after so many without an answer, 9 by default: later than the router.
 const KEEP_ALIVES: u32 = 60;
 
 pub(crate) struct Conn {
@@ -28,7 +28,7 @@ pub(crate) struct Conn {
     /// The same socket, for what the kernel knows of it.
     socket: Arc<OwnedFd>,
     heard: tcp_info::Heard,
-    /// Segments that had come when the kernel was told to ask for one; nothing if it was not.
+    /// Segments that had come when keep-alive was turned on; nothing if it was not.
     asked: Option<u64>,
     is_tls13: bool,
     chain: Vec<CertificateDer<'static>>,

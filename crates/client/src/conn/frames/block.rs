@@ -13,8 +13,8 @@ const MAX_PREFIX_BYTES: usize = 1 + 5;
 /// Bytes of a field block that say what its first field is: a change of the table's size, and the field's name.
 const MAX_FIELD_BYTES: usize = 6 + 3;
 
-/// Streams whose last field block breaks a rule that h2 does not see to. A response without a body has its head there,
-/// so that only whoever gets trailers has reason to ask.
+/// Streams whose last field block breaks a rule that h2 does not check. A response without a body has its head there,
+/// so only a reader of trailers has reason to ask.
 #[derive(Clone, Debug, Default)]
 pub(in crate::conn) struct LastBlocks(Arc<Mutex<BTreeMap<u32, Violation>>>);
 

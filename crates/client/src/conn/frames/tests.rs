@@ -15,7 +15,7 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// What was told, the marked streams, and what h2 gets.
+/// The notices, the marked streams, and what h2 gets.
 type Read = (Vec<Notice>, Vec<u32>, Vec<u8>);
 
 /// Reads these bytes in every split into two, and byte by byte.

@@ -19,7 +19,7 @@ pub(in crate::conn) struct Watched<T, F> {
     /// What h2 gets next, from `given` on.
     passed: Vec<u8>,
     given: usize,
-    /// Whether settings have come that nobody has been told of.
+    /// Whether settings have come that are not reported yet.
     settings: bool,
     tell: F,
 }
