@@ -1,8 +1,8 @@
 //! The peer's control stream, before h3 sees it.
 //!
-//! h3 0.0.8 keeps every frame until its declared length has arrived, and does not tell its caller which streams a GOAWAY
-//! leaves unprocessed. The receiving half of each unidirectional stream therefore follows the frames of the control
-//! stream itself.
+//! h3 0.0.8 keeps every frame until its declared length has arrived, and does not report which streams a GOAWAY leaves
+//! unprocessed. The receiving half of each unidirectional stream therefore follows the frames of the control stream
+//! itself.
 
 use tokio::sync::watch;
 

@@ -39,11 +39,9 @@
 //! [`Connection::go_away`] reports which streams the peer will not process, [`Connection::reserve`] whether it allows
 //! another one; h3 reports neither.
 //!
-//! [`Connection::with_accepted_requests`] also keeps what h3 does not expose of each accepted request: whether it
-//! arrived before the handshake was over, and its delivery as a future. A client whose early data is rejected gets a
-//! connection error on all its streams. It has to start again with `Connection::new` on a new QUIC connection.
+//! # Early data
 //!
-//! [`Connection::with_accepted_requests`] also keeps what h3 does not expose of each accepted request: whether it
+//! [`Connection::with_accepted_requests`] also keeps what h3 does not expose of accepted requests: whether one
 //! arrived before the handshake was over, and a future of its delivery. A client whose early data is rejected gets a
 //! connection error on all its streams. It has to start again with `Connection::new` on a new QUIC connection.
 //!

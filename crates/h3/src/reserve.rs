@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 /// A stream's two halves.
 pub(crate) type Bidi = (quinn::SendStream, quinn::RecvStream);
 
-/// Request streams opened in advance, which shows whether the peer's limit (RFC 9000 section 4.6) allows another one:
-/// quinn does not tell the limit. The next requests on the connection use them; opening alone sends nothing.
+/// Request streams opened in advance. They show whether the peer's limit (RFC 9000 section 4.6) allows another one:
+/// quinn does not report the limit. The next requests on the connection use them; opening alone sends nothing.
 #[derive(Clone)]
 pub struct Reserve {
     connection: quinn::Connection,
