@@ -1,7 +1,7 @@
 //! Reads the subject's common name from an X.509 certificate, for the log.
 //!
-//! Parsed by hand: this is a single field, and x509-parser is not otherwise in the build (only an
-//! unused feature of rcgen asks for it). rustls has verified the certificate, but the parser does
+//! Parsed by hand: this is a single field, and x509-parser is not otherwise in the build. Only an
+//! unused feature of rcgen asks for it. rustls has verified the certificate, but the parser does
 //! not rely on that: it returns `None` for anything it cannot read.
 
 const INTEGER: u8 = 0x02;
