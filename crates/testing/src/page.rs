@@ -1,4 +1,4 @@
-//! A page in every view that its readers have.
+//! Checks of a page in every view that its readers have.
 
 use std::path::PathBuf;
 
