@@ -269,11 +269,11 @@ typedef struct cm_config {
   struct cm_bytes identity_key_pem;
   // Folder for what is learnt, in UTF-8. Empty: it is forgotten when the engine is closed.
   struct cm_bytes memory_folder;
-  // URLs whose origins speak HTTP/3.
+  // URLs whose origins support HTTP/3.
   const struct cm_bytes *h3_hints;
   // How many.
   size_t h3_hint_count;
-  // Addresses for names that are not asked for: a host name, an IP address. A name may repeat.
+  // Addresses for names that are not looked up: a host name, an IP address. A name may repeat.
   const struct cm_field *addresses;
   // How many.
   size_t address_count;

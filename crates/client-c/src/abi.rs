@@ -123,11 +123,11 @@ pub struct cm_config {
     pub identity_key_pem: cm_bytes,
     /// Folder for what is learnt, in UTF-8. Empty: it is forgotten when the engine is closed.
     pub memory_folder: cm_bytes,
-    /// URLs whose origins speak HTTP/3.
+    /// URLs whose origins support HTTP/3.
     pub h3_hints: *const cm_bytes,
     /// How many.
     pub h3_hint_count: usize,
-    /// Addresses for names that are not asked for: a host name, an IP address. A name may repeat.
+    /// Addresses for names that are not looked up: a host name, an IP address. A name may repeat.
     pub addresses: *const cm_field,
     /// How many.
     pub address_count: usize,

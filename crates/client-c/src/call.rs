@@ -50,7 +50,7 @@ struct State {
     released: bool,
 }
 
-/// What the app has not been told yet.
+/// Events that the app has not got yet.
 #[derive(Default)]
 struct Due {
     head: bool,
