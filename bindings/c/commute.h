@@ -35,7 +35,7 @@ enum cm_status
   CM_E_PLATFORM = -6,
   // The engine was made before fork(2) and belongs to the parent process. Make another one.
   CM_E_FORKED = -7,
-  // This thread took a certificate chain and has not answered it, for which the engine waits. Call
+  // This thread took a certificate chain and has not answered it, and the engine waits for the answer. Call
   // `cm_answer_chain` first.
   CM_E_CHAIN_WAITS = -8,
   // The name could not be resolved.
@@ -46,7 +46,7 @@ enum cm_status
   CM_E_TLS = -12,
   // The certificate was refused.
   CM_E_CERTIFICATE = -13,
-  // A time limit passed; `CM_TEXT_ERROR` says of which phase.
+  // A time limit passed; `CM_TEXT_ERROR` names the phase.
   CM_E_TIMEOUT = -14,
   // The connection broke or the request was reset.
   CM_E_RESET = -15,
@@ -180,11 +180,11 @@ enum cm_text
   CM_TEXT_HEADERS = 1,
   // The trailer fields, once `cm_read` returned `CM_END`.
   CM_TEXT_TRAILERS = 2,
-  // How the response came, or how far the call got, once the request was sent: `protocol`
-  // (`http/1.1`, `h2`, `h3`), `why` (a word), `because` (a sentence), `connection`, `reused`,
-  // `resumed`, `early-data`, `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns`
-  // and `head-ns` after the call was submitted, as far as these happened for it; `age-ns` since it
-  // was submitted, always in 20 digits, from which the caller's clock can tell when that was.
+  // How the response came, or how far the call got, once the request was sent. The names are `protocol` (`http/1.1`,
+  // `h2`, `h3`), `why` (a word), `because` (a sentence), `connection`, `reused`, `resumed`, `early-data`,
+  // `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns` and `head-ns` after the call was
+  // submitted, as far as these happened for it; `age-ns` since it was submitted, always in 20 digits, so that the
+  // caller's clock can tell when that was.
   CM_TEXT_REPORT = 3,
   // Why the call failed, as a sentence, from `CM_EVENT_DONE` on.
   CM_TEXT_ERROR = 4,
@@ -269,17 +269,17 @@ typedef struct cm_config {
   struct cm_bytes identity_key_pem;
   // Folder for what is learnt, in UTF-8. Empty: it is forgotten when the engine is closed.
   struct cm_bytes memory_folder;
-  // URLs whose origins speak HTTP/3.
+  // URLs whose origins support HTTP/3.
   const struct cm_bytes *h3_hints;
   // How many.
   size_t h3_hint_count;
-  // Addresses for names that are not asked for: a host name, an IP address. A name may repeat.
+  // Addresses for names that are not looked up: a host name, an IP address. A name may repeat.
   const struct cm_field *addresses;
   // How many.
   size_t address_count;
-  // 1 if GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT), where
-  // a session is resumed over QUIC. Somebody on the way may make the server get such a request twice (RFC 8470).
-  // Has no effect with `CM_TRUST_APP`: the app is asked after the handshake.
+  // 1 if GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT). That needs
+  // a session that is resumed over QUIC. An attacker on the path may replay such a request (RFC 8470). Has no effect
+  // with `CM_TRUST_APP`: the app is asked after the handshake.
   uint32_t early_data;
   // How long the app may take to answer `CM_EVENT_CHECK_CHAIN`; then the chain is refused.
   // Meanwhile no other call of the engine proceeds. 0: 10 s.
@@ -329,7 +329,7 @@ typedef struct cm_event {
   cm_event_kind kind;
   // For `CM_EVENT_DONE`.
   cm_status status;
-  // To which call.
+  // The call that it happened to.
   cm_call call;
   // What `cm_submit` or `cm_connect` was given for this call. An event may come before they return.
   uint64_t user;
@@ -339,7 +339,7 @@ typedef struct cm_event {
 
 // A network that the device uses by default.
 typedef struct cm_network {
-  // Tells networks apart, e.g. a digest of operator or gateway.
+  // Distinguishes networks, e.g. a digest of operator or gateway.
   uint8_t id[16];
   // 1 if data costs money there: nothing is opened just to learn.
   uint32_t metered;
@@ -378,9 +378,9 @@ cm_status cm_engine_new(const struct cm_config *config,
                         size_t cap,
                         size_t *error_len);
 
-// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
-// was learnt is saved. Waits for the engine's thread, but where another thread does already, by
-// `cm_disconnect` or `cm_save`. The engine's calls need no `cm_release` any more.
+// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what was learnt is saved.
+// Waits for the engine's thread, unless another thread already waits in `cm_disconnect` or `cm_save`. The engine's
+// calls need no `cm_release` any more.
 //
 // After fork(2), the child process cannot use the engines of its parent: each function returns `CM_E_FORKED` at
 // once, this one, too, and sends nothing. The child may make engines of its own. Sockets of the parent's engines stay
@@ -398,9 +398,9 @@ cm_status cm_submit(cm_engine engine,
                     uint64_t user,
                     cm_call *out);
 
-// Opens a connection to the server of an `https` URL, or finds an open one, so that the next request need
-// not wait for it. This is a call without a response: its only event is `CM_EVENT_DONE`, and no time but
-// the engine's own limits it.
+// Opens a connection to the server of an `https` URL, or finds an open one, so that the next request need not wait for
+// it. This is a call without a response. Its only event is `CM_EVENT_DONE`, and no time but the engine's own limits
+// it.
 //
 // # Safety
 //
@@ -411,9 +411,8 @@ cm_status cm_connect(cm_engine engine,
                      uint64_t user,
                      cm_call *out);
 
-// Gives the next bytes of a streamed body, of which `taken` are copied. `CM_AGAIN`: there is no
-// room; `CM_EVENT_WRITABLE` will say when there is. `CM_END`: the call has ended, and wants no
-// more.
+// Writes the next bytes of a streamed body; `taken` says how many are copied. `CM_AGAIN`: there is no room;
+// `CM_EVENT_WRITABLE` will say when there is. `CM_END`: the call has ended, and wants no more.
 //
 // # Safety
 //
@@ -449,8 +448,8 @@ cm_status cm_get_text(cm_engine engine,
 // Cancels a call, which then ends with `CM_E_CANCELLED` unless it already ended.
 cm_status cm_cancel(cm_engine engine, cm_call call);
 
-// Cancels a call unless it ended, and forgets it: its id is good for nothing and it has no more
-// events, but for those that another thread is taking from `cm_wait`.
+// Cancels a call unless it ended, and forgets it. Its id is invalid from now on. It has no more events, but for those
+// that another thread is taking from `cm_wait`.
 cm_status cm_release(cm_engine engine, cm_call call);
 
 // Waits for events, up to `cap`, until there is one or `wait_ms` have passed (then `CM_AGAIN`);
@@ -465,8 +464,8 @@ cm_status cm_wait(cm_engine engine,
                   int32_t wait_ms,
                   size_t *count);
 
-// Copies a part of the chain that `CM_EVENT_CHECK_CHAIN` named: 0 is the host name, 1 the server's
-// certificate as DER, then those that it sent with it. `CM_END`: there is no such part.
+// Copies a part of the chain that `CM_EVENT_CHECK_CHAIN` named: 0 is the host name, 1 the server's certificate as DER.
+// The parts from 2 on are the certificates that it sent with that one. `CM_END`: there is no such part.
 // `CM_E_NO_CALL`: the chain no longer waits.
 //
 // # Safety
@@ -482,17 +481,17 @@ cm_status cm_get_chain(cm_engine engine,
 // Accepts a chain (1) or refuses it (0). `CM_E_NO_CALL`: it no longer waits.
 cm_status cm_answer_chain(cm_engine engine, uint64_t number, uint32_t accepted);
 
-// Tells which network the device uses by default; null: it has none.
+// Reports a change of the network that the device uses by default; null: it has none.
 //
 // # Safety
 //
 // `network` is null or points to one.
 cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
 
-// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
-// safe. `forget_sessions`: 1 if TLS sessions are forgotten, too, by which servers would know the client again;
-// else 0. Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not
-// answered it, for which the engine's thread waits.
+// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is safe.
+// `forget_sessions`: 1 if TLS sessions, by which servers would know the client again, are forgotten, too; else 0.
+// Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not answered
+// it, and the engine's thread waits for the answer.
 cm_status cm_disconnect(cm_engine engine,
                         uint32_t forget_sessions);
 
@@ -511,15 +510,15 @@ cm_status cm_save(cm_engine engine);
 // `switches` points to one.
 cm_status cm_set_switches(cm_engine engine, const struct cm_switches *switches);
 
-// Tells that a request which failed here worked by the app's own client, right afterwards. Failures that
-// say nothing against the engine are not told: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`,
-// `CM_E_CANCELLED`, `CM_E_OFFLINE` and `CM_E_PLAIN`. Once more than one request in fifty was told of, and at
-// least fifty were made, the engine turns itself off: they end with `CM_E_PLAIN` until it is closed.
+// Reports that a request which failed here worked by the app's own client, right afterwards. Do not report failures
+// that say nothing against the engine: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`, `CM_E_CANCELLED`,
+// `CM_E_OFFLINE` and `CM_E_PLAIN`. The engine turns itself off once at least fifty requests were made and more than
+// one in fifty was reported. Requests then end with `CM_E_PLAIN` until the engine is closed.
 cm_status cm_worked_without(cm_engine engine);
 
-// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute
-// import` reads; `arms` is a `cm_arms`. It names neither origins nor networks. `CM_E_ROOM` as in
-// `cm_get_text`; it may have grown until it is asked for again.
+// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute import` reads;
+// `arms` is a `cm_arms`. The CSV names neither origins nor networks. `CM_E_ROOM` as in `cm_get_text`; the CSV may have
+// grown by the next call.
 //
 // # Safety
 //

@@ -1,4 +1,4 @@
-//! The checks: what the client asks a running server, and what must come of it.
+//! The checks: requests of the client to a running server, and their expected results.
 
 mod bodies;
 mod messages;
@@ -21,7 +21,7 @@ use crate::files;
 /// The longest that one request may take.
 const REQUEST_LIMIT: Duration = Duration::from_secs(90);
 
-/// A version of HTTP, to which the client is pinned.
+/// A version of HTTP; the client is pinned to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Protocol {
@@ -74,7 +74,7 @@ pub(crate) enum Check {
 }
 
 impl Protocol {
-    /// Its name on the command line.
+    /// Returns the protocol's name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::H1 => "h1",
@@ -120,7 +120,7 @@ impl Check {
         Self::SlowLink,
     ];
 
-    /// Its name on the command line.
+    /// Returns the check's name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -141,7 +141,7 @@ impl Check {
         }
     }
 
-    /// Its column's head.
+    /// Returns the head of the check's column.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -162,7 +162,7 @@ impl Check {
         }
     }
 
-    /// Why the check applies to no server over this protocol.
+    /// Returns why the check applies to no server over this protocol, if it does not.
     pub(crate) fn never_over(self, protocol: Protocol) -> Option<&'static str> {
         match (self, protocol) {
             (Self::ZeroRtt, Protocol::H1 | Protocol::H2) => {

@@ -40,7 +40,7 @@ pub(crate) const CLIENTS: [Client; 5] = [
 ];
 
 impl Client {
-    /// Its name on the command line.
+    /// Returns the client's name on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::H2spec => "h2spec",
@@ -51,7 +51,7 @@ impl Client {
         }
     }
 
-    /// What `install` installs for it.
+    /// Returns what `install` installs for the client.
     pub(crate) fn install(self) -> Vec<String> {
         let part = match self {
             Self::H2spec => "h2spec",

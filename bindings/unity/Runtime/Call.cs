@@ -32,7 +32,7 @@ namespace Commute.Client
             head.Task.ContinueWith(task => task.Exception, TaskContinuationOptions.OnlyOnFaulted);
         }
 
-        /// <summary>Learns its id.</summary>
+        /// <summary>Sets the native id.</summary>
         public void Begin(ulong native) => Id = native;
 
         /// <summary>Waits for the head of the response; returns its status. 0: a connection was opened.</summary>

@@ -67,9 +67,9 @@ namespace Commute.Client
         /// </summary>
         public Func<byte[][], string, bool> CheckChain;
         /// <summary>
-        /// Whether GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT), where a
-        /// session is resumed over QUIC. Somebody on the way may make the server get such a request twice (RFC 8470). Has
-        /// no effect with <c>CheckChain</c>, which is asked after the handshake.
+        /// Whether GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT).
+        /// That needs a session that is resumed over QUIC. An attacker on the path may replay such a request (RFC
+        /// 8470). Has no effect with <c>CheckChain</c>, which is asked after the handshake.
         /// </summary>
         public bool EarlyData;
         /// <summary>The client's certificate chain as PEM, its own first; null: none is shown.</summary>
@@ -149,7 +149,7 @@ namespace Commute.Client
                 Native.cm_save(engine.id);
         }
 
-        /// <summary>Tells that the default network is another one.</summary>
+        /// <summary>Reports a change of the default network.</summary>
         /// <param name="networkId">Any name by which it is known again; null: there is no network.</param>
         /// <param name="metered">Whether data costs money there: nothing is opened just to learn.</param>
         /// <param name="kind">What it is, for <c>MetricsCsv</c>.</param>
@@ -196,10 +196,10 @@ namespace Commute.Client
         }
 
         /// <summary>
-        /// Tells that a request which failed here worked by another client, right afterwards; not of one that was
-        /// cancelled, or failed with <c>Argument</c>, <c>TooMany</c>, <c>Certificate</c>, <c>Offline</c> or
-        /// <c>Plain</c>, which say nothing against the engine. If that happens to more than one request in fifty,
-        /// the engine turns itself off: requests fail with <c>Plain</c>.
+        /// Reports that a request which failed here worked by another client, right afterwards. Do not report a
+        /// request that was cancelled, or failed with <c>Argument</c>, <c>TooMany</c>, <c>Certificate</c>,
+        /// <c>Offline</c> or <c>Plain</c>: these say nothing against the engine. If more than one request in fifty is
+        /// reported, the engine turns itself off: requests fail with <c>Plain</c>.
         /// </summary>
         public void WorkedWithout() => Check(Native.cm_worked_without(id));
 
@@ -357,7 +357,7 @@ namespace Commute.Client
                 throw CommuteException.Of(status, false);
         }
 
-        /// <summary>The thread: hands events on until the engine is closed.</summary>
+        /// <summary>Hands events on until the engine is closed; runs on the engine's own thread.</summary>
         void Run()
         {
             var events = new NativeEvent[EventsAtOnce];

@@ -35,7 +35,7 @@ namespace Commute.Client
         Tls = -12,
         /// <summary>The certificate was refused.</summary>
         Certificate = -13,
-        /// <summary>A time limit passed; the message says of which phase.</summary>
+        /// <summary>A time limit passed; the message names the phase.</summary>
         Timeout = -14,
         /// <summary>The connection broke or the request was reset.</summary>
         Reset = -15,

@@ -55,7 +55,7 @@ namespace Commute.Client
             return response;
         }
 
-        /// <summary>RFC 9110 section 6.4.1.</summary>
+        /// <summary>Reports whether a response has content (RFC 9110 section 6.4.1).</summary>
         static bool HasContent(HttpResponseMessage response) =>
             response.RequestMessage.Method != HttpMethod.Head && response.StatusCode != HttpStatusCode.NoContent
             && response.StatusCode != HttpStatusCode.NotModified;

@@ -106,7 +106,7 @@ namespace Commute.Client
                     yield return new KeyValuePair<string, string>(field.Key, string.Join(", ", field.Value));
         }
 
-        /// <summary>The app's cookies and the jar's are one field (RFC 6265 section 5.4).</summary>
+        /// <summary>Joins the app's cookies and the jar's in one field (RFC 6265 section 5.4).</summary>
         static IEnumerable<KeyValuePair<string, string>> OneCookie(IEnumerable<KeyValuePair<string, string>> fields)
         {
             var cookies = fields.ToLookup(field => field.Key.ToLowerInvariant() == "cookie");

@@ -50,7 +50,7 @@ namespace Commute.Client
         /// <summary>Whether the data is complete and all of it was read.</summary>
         public bool IsDone => state == State.Done && read == written;
 
-        /// <summary>Begins other data, at the next byte of the input.</summary>
+        /// <summary>Starts other data, at the next byte of the input.</summary>
         public void Reset()
         {
             state = State.Block;
@@ -199,7 +199,7 @@ namespace Commute.Client
             return true;
         }
 
-        /// <summary>RFC 1951 section 3.2.7.</summary>
+        /// <summary>Reads the lengths of codes (RFC 1951 section 3.2.7).</summary>
         bool Lengths()
         {
             while (index < literalCount + distanceCount)

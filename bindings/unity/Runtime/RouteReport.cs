@@ -82,7 +82,7 @@ namespace Commute.Client
     /// <summary>What commute adds to requests and responses.</summary>
     public static class CommuteMessages
     {
-        /// <summary>Tells the engine more about a request, before it is sent.</summary>
+        /// <summary>Gives the engine hints about a request, before it is sent.</summary>
         public static void SetCommuteHints(this HttpRequestMessage request, RequestHints hints) =>
             request.Properties[RequestHints.Property] = hints;
 

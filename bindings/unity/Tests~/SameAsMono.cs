@@ -264,7 +264,9 @@ namespace CommuteTests
         public static Task NobodyListens() => Same(async client =>
             (await Expect.Throws<HttpRequestException>(() => client.GetAsync("https://localhost:1/"))).GetType().Name);
 
-        /// <summary>The types of an exception and those inside, but for what only one handler says there.</summary>
+        /// <summary>
+        /// Returns the types of an exception and those inside, but for what only one handler says there.
+        /// </summary>
         static string Names(Exception error) =>
             error == null || error is CommuteException ? "\n"
             : error is OperationCanceledException ? error.GetType().Name + "\n"

@@ -51,7 +51,7 @@ pub enum cm_status {
     CM_E_PLATFORM = -6,
     /// The engine was made before fork(2) and belongs to the parent process. Make another one.
     CM_E_FORKED = -7,
-    /// This thread took a certificate chain and has not answered it, for which the engine waits. Call
+    /// This thread took a certificate chain and has not answered it, and the engine waits for the answer. Call
     /// `cm_answer_chain` first.
     CM_E_CHAIN_WAITS = -8,
     /// The name could not be resolved.
@@ -62,7 +62,7 @@ pub enum cm_status {
     CM_E_TLS = -12,
     /// The certificate was refused.
     CM_E_CERTIFICATE = -13,
-    /// A time limit passed; `CM_TEXT_ERROR` says of which phase.
+    /// A time limit passed; `CM_TEXT_ERROR` names the phase.
     CM_E_TIMEOUT = -14,
     /// The connection broke or the request was reset.
     CM_E_RESET = -15,
@@ -123,17 +123,17 @@ pub struct cm_config {
     pub identity_key_pem: cm_bytes,
     /// Folder for what is learnt, in UTF-8. Empty: it is forgotten when the engine is closed.
     pub memory_folder: cm_bytes,
-    /// URLs whose origins speak HTTP/3.
+    /// URLs whose origins support HTTP/3.
     pub h3_hints: *const cm_bytes,
     /// How many.
     pub h3_hint_count: usize,
-    /// Addresses for names that are not asked for: a host name, an IP address. A name may repeat.
+    /// Addresses for names that are not looked up: a host name, an IP address. A name may repeat.
     pub addresses: *const cm_field,
     /// How many.
     pub address_count: usize,
-    /// 1 if GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT), where
-    /// a session is resumed over QUIC. Somebody on the way may make the server get such a request twice (RFC 8470).
-    /// Has no effect with `CM_TRUST_APP`: the app is asked after the handshake.
+    /// 1 if GET, HEAD and OPTIONS requests without a body may be sent before the handshake is done (0-RTT). That needs
+    /// a session that is resumed over QUIC. An attacker on the path may replay such a request (RFC 8470). Has no effect
+    /// with `CM_TRUST_APP`: the app is asked after the handshake.
     pub early_data: u32,
     /// How long the app may take to answer `CM_EVENT_CHECK_CHAIN`; then the chain is refused.
     /// Meanwhile no other call of the engine proceeds. 0: 10 s.
@@ -217,7 +217,7 @@ pub struct cm_event {
     pub kind: cm_event_kind,
     /// For `CM_EVENT_DONE`.
     pub status: cm_status,
-    /// To which call.
+    /// The call that it happened to.
     pub call: cm_call,
     /// What `cm_submit` or `cm_connect` was given for this call. An event may come before they return.
     pub user: u64,
@@ -233,11 +233,11 @@ pub enum cm_text {
     CM_TEXT_HEADERS = 1,
     /// The trailer fields, once `cm_read` returned `CM_END`.
     CM_TEXT_TRAILERS = 2,
-    /// How the response came, or how far the call got, once the request was sent: `protocol`
-    /// (`http/1.1`, `h2`, `h3`), `why` (a word), `because` (a sentence), `connection`, `reused`,
-    /// `resumed`, `early-data`, `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns`
-    /// and `head-ns` after the call was submitted, as far as these happened for it; `age-ns` since it
-    /// was submitted, always in 20 digits, from which the caller's clock can tell when that was.
+    /// How the response came, or how far the call got, once the request was sent. The names are `protocol` (`http/1.1`,
+    /// `h2`, `h3`), `why` (a word), `because` (a sentence), `connection`, `reused`, `resumed`, `early-data`,
+    /// `attempts`, `local-port`; `dns-ns`, `connect-ns`, `tls-ns`, `sent-ns` and `head-ns` after the call was
+    /// submitted, as far as these happened for it; `age-ns` since it was submitted, always in 20 digits, so that the
+    /// caller's clock can tell when that was.
     CM_TEXT_REPORT = 3,
     /// Why the call failed, as a sentence, from `CM_EVENT_DONE` on.
     CM_TEXT_ERROR = 4,
@@ -271,7 +271,7 @@ pub enum cm_network_kind {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct cm_network {
-    /// Tells networks apart, e.g. a digest of operator or gateway.
+    /// Distinguishes networks, e.g. a digest of operator or gateway.
     pub id: [u8; 16],
     /// 1 if data costs money there: nothing is opened just to learn.
     pub metered: u32,

@@ -50,7 +50,7 @@ struct State {
     released: bool,
 }
 
-/// What the app has not been told yet.
+/// Events that the app has not got yet.
 #[derive(Default)]
 struct Due {
     head: bool,
@@ -138,7 +138,7 @@ impl Call {
         cm_status::CM_OK
     }
 
-    /// Fills the buffer with what has come of the body. An empty one finds out whether it ended.
+    /// Fills the buffer with the bytes of the body that have come. An empty buffer finds out whether the body ended.
     pub(crate) fn read(&self, into: &mut [u8]) -> Result<usize, cm_status> {
         let mut state = self.lock();
         if state.received.bytes == 0 {
@@ -185,7 +185,7 @@ impl Call {
         self.stop(cm_status::CM_E_CANCELLED, "cancelled");
     }
 
-    /// Cancels, and nothing is told of this call any more.
+    /// Cancels the call, and drops all events of it that are still to come.
     pub(crate) fn release(&self) {
         let mut state = self.lock();
         state.released = true;
@@ -199,7 +199,7 @@ impl Call {
 
     // What the engine's thread does.
 
-    /// Notes that the client is about to be asked. Returns whether it may be: not once the call has ended.
+    /// Records that the client is about to get the request. Returns whether it may: not once the call has ended.
     pub(crate) fn begin(&self) -> bool {
         let mut state = self.lock();
         state.asked = state.end.is_none();
@@ -273,8 +273,8 @@ impl Call {
         self.end_in(self.lock(), end);
     }
 
-    /// Ends the call, unless it has ended, whatever its request does meanwhile. It may be sent at this
-    /// very moment if the client was asked.
+    /// Ends the call, unless it has ended, independently of its request. The request may be sent at this very moment if
+    /// the client has it.
     pub(crate) fn stop(&self, status: cm_status, why: &str) {
         let state = self.lock();
         let failure = Failure {

@@ -59,7 +59,7 @@ impl Chains {
         cm_status::CM_OK
     }
 
-    /// Notes that the app's thread got these events.
+    /// Records that the app's thread got these events.
     pub(crate) fn take(&self, events: &[cm_event]) {
         let is_chain = |event: &&cm_event| event.kind == cm_event_kind::CM_EVENT_CHECK_CHAIN;
         for event in events.iter().filter(is_chain) {
@@ -69,7 +69,7 @@ impl Chains {
         }
     }
 
-    /// Whether a chain waits for this thread's answer.
+    /// Reports whether a chain waits for this thread's answer.
     pub(crate) fn wait_for_this_thread(&self) -> bool {
         let this = Some(thread::current().id());
         let state = self.lock();

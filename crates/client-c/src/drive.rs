@@ -1,4 +1,4 @@
-//! What the engine's thread does for a call: sends the request and passes both bodies on.
+//! The engine thread's work for a call: sends the request and passes both bodies on.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ async fn exchange(
     }
 }
 
-/// Passes the request's body on. Returns only with an error that the response would not tell.
+/// Passes the request's body on. Returns only with an error that the response would not show.
 async fn send(writer: BodyWriter, call: &Call) -> client::Error {
     match write(writer, call).await {
         Ok(()) | Err(client::Error::BodyNotTaken) => std::future::pending().await,
@@ -156,7 +156,7 @@ async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why there is no response. A limit may have passed before anything was sent.
+/// Converts the error of a call without a response. A limit may have passed before anything was sent.
 fn failure(error: client::Error, call: &Call) -> Failure {
     let timed_out = matches!(error, client::Error::TimedOut(_));
     let mut failure = Failure::from(error);
@@ -173,7 +173,7 @@ fn head(response: &Response) -> Head {
     }
 }
 
-/// Neither names nor values have line breaks (RFC 9110 section 5.5).
+/// Returns the fields as lines `name: value`. Neither names nor values have line breaks (RFC 9110 section 5.5).
 fn lines(fields: &HeaderMap) -> Vec<u8> {
     let mut lines = Vec::new();
     for (name, value) in fields {

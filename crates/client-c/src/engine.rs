@@ -152,7 +152,7 @@ impl Engine {
         drop(client);
     }
 
-    /// Something panicked: nothing of this engine can be relied on.
+    /// Ends all calls and events after a panic: nothing of this engine can be relied on.
     pub(crate) fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
         self.chains.close();

@@ -1,8 +1,8 @@
 //! The engines of this process, by their ids.
 //!
 //! A child process of fork(2) inherits the map but not the engines' threads, and other threads may hold the map's locks
-//! forever. So it gets a map of its own, and the inherited one is never touched again: nothing there is dropped, so no
-//! connection is closed and no event source is unregistered that the parent process uses.
+//! forever. So it gets a map of its own, and the inherited one is never touched again. Nothing in it is dropped: no
+//! connection of the parent process is closed, and none of its event sources is unregistered.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

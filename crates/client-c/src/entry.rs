@@ -65,9 +65,9 @@ pub unsafe extern "C" fn cm_engine_new(
     }
 }
 
-/// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what
-/// was learnt is saved. Waits for the engine's thread, but where another thread does already, by
-/// `cm_disconnect` or `cm_save`. The engine's calls need no `cm_release` any more.
+/// Closes an engine: `cm_wait` returns `CM_E_CLOSED`, calls end, connections are closed, and what was learnt is saved.
+/// Waits for the engine's thread, unless another thread already waits in `cm_disconnect` or `cm_save`. The engine's
+/// calls need no `cm_release` any more.
 ///
 /// After fork(2), the child process cannot use the engines of its parent: each function returns `CM_E_FORKED` at
 /// once, this one, too, and sends nothing. The child may make engines of its own. Sockets of the parent's engines stay
@@ -108,9 +108,9 @@ pub unsafe extern "C" fn cm_submit(
     })
 }
 
-/// Opens a connection to the server of an `https` URL, or finds an open one, so that the next request need
-/// not wait for it. This is a call without a response: its only event is `CM_EVENT_DONE`, and no time but
-/// the engine's own limits it.
+/// Opens a connection to the server of an `https` URL, or finds an open one, so that the next request need not wait for
+/// it. This is a call without a response. Its only event is `CM_EVENT_DONE`, and no time but the engine's own limits
+/// it.
 ///
 /// # Safety
 ///
@@ -135,9 +135,8 @@ pub unsafe extern "C" fn cm_connect(
     })
 }
 
-/// Gives the next bytes of a streamed body, of which `taken` are copied. `CM_AGAIN`: there is no
-/// room; `CM_EVENT_WRITABLE` will say when there is. `CM_END`: the call has ended, and wants no
-/// more.
+/// Writes the next bytes of a streamed body; `taken` says how many are copied. `CM_AGAIN`: there is no room;
+/// `CM_EVENT_WRITABLE` will say when there is. `CM_END`: the call has ended, and wants no more.
 ///
 /// # Safety
 ///
@@ -235,8 +234,8 @@ pub extern "C" fn cm_cancel(engine: cm_engine, call: cm_call) -> cm_status {
     })
 }
 
-/// Cancels a call unless it ended, and forgets it: its id is good for nothing and it has no more
-/// events, but for those that another thread is taking from `cm_wait`.
+/// Cancels a call unless it ended, and forgets it. Its id is invalid from now on. It has no more events, but for those
+/// that another thread is taking from `cm_wait`.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_release(engine: cm_engine, call: cm_call) -> cm_status {
     enter(engine, |engine| Ok(engine.release(call)))
@@ -279,8 +278,8 @@ pub unsafe extern "C" fn cm_wait(
     })
 }
 
-/// Copies a part of the chain that `CM_EVENT_CHECK_CHAIN` named: 0 is the host name, 1 the server's
-/// certificate as DER, then those that it sent with it. `CM_END`: there is no such part.
+/// Copies a part of the chain that `CM_EVENT_CHECK_CHAIN` named: 0 is the host name, 1 the server's certificate as DER.
+/// The parts from 2 on are the certificates that it sent with that one. `CM_END`: there is no such part.
 /// `CM_E_NO_CALL`: the chain no longer waits.
 ///
 /// # Safety
@@ -311,7 +310,7 @@ pub extern "C" fn cm_answer_chain(engine: cm_engine, number: u64, accepted: u32)
     })
 }
 
-/// Tells which network the device uses by default; null: it has none.
+/// Reports a change of the network that the device uses by default; null: it has none.
 ///
 /// # Safety
 ///
@@ -331,10 +330,10 @@ pub unsafe extern "C" fn cm_set_network(
     })
 }
 
-/// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is
-/// safe. `forget_sessions`: 1 if TLS sessions are forgotten, too, by which servers would know the client again;
-/// else 0. Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not
-/// answered it, for which the engine's thread waits.
+/// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is safe.
+/// `forget_sessions`: 1 if TLS sessions, by which servers would know the client again, are forgotten, too; else 0.
+/// Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not answered
+/// it, and the engine's thread waits for the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_disconnect(engine: cm_engine, forget_sessions: u32) -> cm_status {
     enter(engine, |engine| {
@@ -394,10 +393,10 @@ pub unsafe extern "C" fn cm_set_switches(
     })
 }
 
-/// Tells that a request which failed here worked by the app's own client, right afterwards. Failures that
-/// say nothing against the engine are not told: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`,
-/// `CM_E_CANCELLED`, `CM_E_OFFLINE` and `CM_E_PLAIN`. Once more than one request in fifty was told of, and at
-/// least fifty were made, the engine turns itself off: they end with `CM_E_PLAIN` until it is closed.
+/// Reports that a request which failed here worked by the app's own client, right afterwards. Do not report failures
+/// that say nothing against the engine: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`, `CM_E_CANCELLED`,
+/// `CM_E_OFFLINE` and `CM_E_PLAIN`. The engine turns itself off once at least fifty requests were made and more than
+/// one in fifty was reported. Requests then end with `CM_E_PLAIN` until the engine is closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_worked_without(engine: cm_engine) -> cm_status {
     enter(engine, |engine| {
@@ -406,9 +405,9 @@ pub extern "C" fn cm_worked_without(engine: cm_engine) -> cm_status {
     })
 }
 
-/// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute
-/// import` reads; `arms` is a `cm_arms`. It names neither origins nor networks. `CM_E_ROOM` as in
-/// `cm_get_text`; it may have grown until it is asked for again.
+/// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute import` reads;
+/// `arms` is a `cm_arms`. The CSV names neither origins nor networks. `CM_E_ROOM` as in `cm_get_text`; the CSV may have
+/// grown by the next call.
 ///
 /// # Safety
 ///
@@ -457,7 +456,7 @@ unsafe fn make(config: &cm_config) -> Result<Engine, (cm_status, String)> {
     Ok(Engine::new(client, queue, chains))
 }
 
-/// Copies bytes to the caller's buffer if they fit, and tells their number.
+/// Copies bytes to the caller's buffer if they fit, and writes their number to `len`.
 ///
 /// # Safety
 ///

@@ -23,10 +23,9 @@
 //!
 //! # Why so
 //!
-//! - Native code never calls the app. What runtimes with a garbage collector, ahead-of-time
-//!   compilers or domains that are unloaded make hard is calls into them; a thread that waits is
-//!   easy.
-//! - Engines and calls are numbers that are never used twice in a process, and live in maps: no
+//! - Native code never calls the app. Calls into runtimes with a garbage collector, ahead-of-time
+//!   compilers or domains that are unloaded are hard; a thread that waits is easy.
+//! - Engines and calls are numbers that are never used twice in a process, and live in maps. No
 //!   pointer can dangle, and a number that is stale, or of another engine, is an error. (A slab with
 //!   generations would take a call of another engine for its own if slot and generation agree.)
 //! - The library frees no memory of the app's, nor the app any of the library's: texts are copied
@@ -43,8 +42,8 @@
 //! # Building
 //!
 //! `cargo rustc --profile dist -p commute-client-c --features quiet --crate-type cdylib` makes
-//! `libcommute_client.so` as apps ship it; with `staticlib` instead of `cdylib` an archive, which iOS
-//! needs. (`cargo build` makes a library for Rust, too, and then optimises less across crates.)
+//! `libcommute_client.so` as apps ship it. With `staticlib` instead of `cdylib` it makes an archive,
+//! which iOS needs. (`cargo build` makes a library for Rust, too, and then optimises less across crates.)
 
 mod abi;
 mod body;

@@ -1,4 +1,4 @@
-//! What happened and nobody has been told yet.
+//! Events that the app has not taken yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::abi::{cm_event, cm_event_kind, cm_status};
 
-/// Sources of events in the order in which they first had one. A call is in it once, however much
-/// happens to it, and leaves it when it is released, as a chain does when it no longer waits. So it is
-/// no longer than there are calls and chains that wait.
+/// Sources of events in the order in which they first had one. A call is in it once, however much happens to it, and
+/// leaves it when it is released. A chain leaves it when it no longer waits. So it is no longer than there are calls
+/// and chains that wait.
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -42,7 +42,7 @@ impl Queue {
         self.add(|sources| sources.push_back(source));
     }
 
-    /// Takes out a call that nobody wants to hear of any more.
+    /// Removes a call whose events are no longer wanted.
     pub(crate) fn forget_call(&self, id: u64) {
         self.forget(|source| matches!(source, Source::Call(call) if call.id() == id));
     }

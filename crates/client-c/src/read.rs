@@ -1,4 +1,4 @@
-//! What the caller's structs say, copied and checked.
+//! Copies and checks the caller's structs.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Signals, which belong to the app.
 
-/// Runs a function that starts threads, so that they never get SIGPIPE. Whoever writes to a connection
-/// that its peer has closed gets it, and it ends a process in C that does not ignore it. Rust's own
-/// `main` does, and the JVM and Mono; a library must not for a whole process.
+/// Runs a function that starts threads, so that they never get SIGPIPE. A thread that writes to a connection closed by
+/// its peer gets the signal, which ends a process in C that does not ignore it. Rust's own `main` ignores it, and so do
+/// the JVM and Mono; a library must not do so for a whole process.
 #[cfg(unix)]
 pub(crate) fn without_sigpipe<T>(run: impl FnOnce() -> T) -> T {
     use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! How calls through the C interface end, and what the app is asked meanwhile.
+//! How calls through the C interface end, and the questions to the app meanwhile.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
 mod abi;

@@ -1,4 +1,4 @@
-//! The header is what the crate says.
+//! The checked-in header is the one made from the crate.
 
 #[test]
 fn the_checked_in_header_is_up_to_date() {

@@ -222,7 +222,7 @@ fn the_engines_threads_take_no_sigpipe_and_the_apps_still_do() {
     cm_engine_close(engine);
 }
 
-/// Reads what Linux tells of a thread.
+/// Reports whether a thread with this status, as Linux writes it, blocks SIGPIPE.
 fn takes_no_sigpipe(status: &str) -> bool {
     /// It is the thirteenth signal.
     const SIGPIPE: u64 = 1 << 12;

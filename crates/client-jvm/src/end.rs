@@ -1,4 +1,4 @@
-//! How the engine ends a socket.
+//! Reasons why the engine ends a socket.
 
 use client::{Error, Fault, Phase};
 
@@ -9,7 +9,7 @@ pub(crate) struct End {
     pub(crate) why: String,
 }
 
-/// What the end means to whoever reads or writes. The numbers are those of `Native.java`.
+/// What the end means to the reader or writer. The numbers are those of `Native.java`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(i32)]
 pub(crate) enum Kind {
@@ -30,8 +30,7 @@ pub(crate) enum Kind {
     Protocol = -16,
     /// The head of a response over HTTP/1.1 is malformed for the engine. The server may have acted.
     MalformedHead = -17,
-    /// The engine has ended, or has let go of the request. What that means depends on whether the
-    /// request had been sent.
+    /// The engine has ended, or has dropped the request. What that means depends on whether the request had been sent.
     #[default]
     Lost = -15,
 }
@@ -60,7 +59,7 @@ impl End {
         }
     }
 
-    /// The end of a socket whose response was cut off.
+    /// Creates the end of a socket whose response was cut off.
     pub(crate) fn cut_off(why: impl Into<String>) -> Self {
         Self::new(Kind::EndOfStream, why)
     }

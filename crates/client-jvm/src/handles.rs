@@ -1,4 +1,5 @@
-//! What the JVM knows by number. A number is never given twice, so that a stale one finds nothing.
+//! Objects that the JVM knows by number. A number is never given twice, so that a stale one finds
+//! nothing.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -1,8 +1,8 @@
-//! The client for the JVM: sockets for OkHttp whose other end is the engine.
+//! The client for the JVM: in-process sockets for OkHttp, served by the engine.
 //!
-//! OkHttp opens a socket and speaks HTTP/1.1 on it. The socket never leaves the process: what is
-//! written to it is read on the engine's thread, sent by the fastest route, and the response is
-//! written back, so that all that OkHttp does above its sockets stays. `bindings/okhttp` has the
+//! OkHttp opens a socket and writes HTTP/1.1 to it. The socket never leaves the process. The
+//! engine's thread reads what is written to it, sends it by the fastest route, and writes the
+//! response back. So everything that OkHttp does above its sockets stays. `bindings/okhttp` has the
 //! Java half.
 //!
 //! # The life of a socket

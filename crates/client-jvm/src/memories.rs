@@ -1,4 +1,4 @@
-//! Which engine keeps what it learns in which folder. Two would overwrite each other's file.
+//! The memory folder of each engine. Two engines in one folder would overwrite each other's file.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -42,7 +42,7 @@ type Outcome<T> = Result<T, Failure>;
 #[derive(Debug)]
 struct Failure(String);
 
-/// The version that the Java half must have, too.
+/// Returns the version that the Java half must have, too.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_version<'a>(
     mut env: EnvUnowned<'a>,
@@ -126,7 +126,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_setSwitches<'a>(
     });
 }
 
-/// Tells which network is the default one; without an id there is none. `kind` is the number of Java's constant.
+/// Reports a change of the default network; without an id there is none. `kind` is the number of Java's constant.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
     mut env: EnvUnowned<'a>,
@@ -200,7 +200,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_save<'a>(
     });
 }
 
-/// Tells that a request which failed here worked without the engine.
+/// Reports that a request which failed here worked without the engine.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_workedWithout<'a>(
     mut env: EnvUnowned<'a>,
@@ -255,8 +255,8 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
     })
 }
 
-/// Sets how the next request is sent: how long it may wait for a connection, whether it may be sent again, and in which
-/// of the app's pools the socket is.
+/// Sets how the next request is sent: how long it may wait for a connection, and whether it may be sent again. `pool`
+/// says in which of the app's pools the socket is.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_setOptions<'a>(
     mut env: EnvUnowned<'a>,
@@ -367,8 +367,8 @@ pub(crate) extern "system" fn Java_commute_client_Native_close<'a>(
     });
 }
 
-/// Says how the last response came, or how far the request under way got; null if none was sent. The order is
-/// that of `RouteReport`.
+/// Returns how the last response came, or how far the request under way got; null if none was sent. The order is that
+/// of `RouteReport`.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
     mut env: EnvUnowned<'a>,
@@ -411,7 +411,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
     })
 }
 
-/// Says why it came, or went, the way it did: a code, a line break, and a sentence.
+/// Returns the reason for the route of the last response or request: a code, a line break, and a sentence.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_why<'a>(
     mut env: EnvUnowned<'a>,
@@ -425,7 +425,7 @@ pub(crate) extern "system" fn Java_commute_client_Native_why<'a>(
     })
 }
 
-/// Says why the engine ended a socket.
+/// Returns why the engine ended a socket.
 #[unsafe(no_mangle)]
 pub(crate) extern "system" fn Java_commute_client_Native_whyEnded<'a>(
     mut env: EnvUnowned<'a>,
@@ -520,7 +520,7 @@ fn origin(host: &str, port: u16) -> String {
     }
 }
 
-/// A limit of 0 is none.
+/// Converts a limit in ms; 0 or less is none.
 fn milliseconds(limit_ms: jint) -> Option<Duration> {
     let limit = u64::try_from(limit_ms).ok().filter(|limit| *limit > 0);
     limit.map(Duration::from_millis)

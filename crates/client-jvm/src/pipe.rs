@@ -148,7 +148,7 @@ impl<E: Clone> AppEnd<E> {
         }
     }
 
-    /// Closes the pipe: whoever waits at either end notices.
+    /// Closes the pipe, and wakes waiters at either end.
     pub(crate) fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
@@ -160,7 +160,7 @@ impl<E: Clone> AppEnd<E> {
 }
 
 impl<E: Default> EngineEnd<E> {
-    /// Tells the app that the engine is connected.
+    /// Signals the app that the engine is connected.
     pub(crate) fn connected(&self) {
         self.0.lock().connected = true;
         self.0.changed.notify_all();
@@ -272,7 +272,7 @@ impl<E> Shared<E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a change, at most for so long.
+    /// Waits for a change, at most for the time that is `left`.
     fn wait<'a>(
         &self,
         mut state: MutexGuard<'a, State<E>>,
@@ -294,8 +294,8 @@ impl<E> Shared<E> {
     }
 }
 
-/// Wakes the engine's task once the lock is released: its thread would only run into it, and whoever wakes may
-/// lose the processor to it.
+/// Wakes the engine's task once the lock is released. Otherwise the task's thread would run into the lock, and might
+/// take the processor from the thread that wakes it.
 fn wake_engine<E>(mut state: MutexGuard<'_, State<E>>) {
     let task = state.task.take();
     drop(state);

@@ -1,4 +1,4 @@
-//! The app's own check of certificates, asked of the JVM.
+//! The app's own check of certificates, called in the JVM.
 
 use std::fmt;
 

@@ -14,8 +14,8 @@ use crate::message::Message;
 
 /// Pieces that wait for the transport.
 const PIECES: usize = 4;
-/// Bodies are sent in pieces of at most this many bytes: a request beside them waits for no more, and a response to it
-/// comes as soon. It is the least that HTTP/2's peers take in a frame.
+/// Bodies are sent in pieces of at most this many bytes. A request beside a body waits for one piece at most, and a
+/// response to it comes as soon. It is the least that HTTP/2's peers take in a frame.
 pub(crate) const PIECE_BYTES: usize = 16 << 10;
 
 /// Writes the body of a request while it is sent. Dropped before [`finish`](Self::finish), it ends
@@ -51,12 +51,11 @@ pub(crate) struct Outgoing {
     messages: mpsc::UnboundedSender<Message>,
 }
 
-/// Held as long as the request goes on. Whoever sends a body may have it in a task of its own, which
-/// would wait for more of it forever.
+/// Held as long as the request goes on. A task that sends the body would otherwise wait for more of it forever.
 pub(crate) struct Going(oneshot::Sender<()>);
 
 impl Going {
-    /// Reports whether whoever sends the body has let go of it, since it is sent or will not be.
+    /// Reports whether the sender of the body has dropped it, since it is sent or will not be.
     pub(crate) fn is_over(&self) -> bool {
         self.0.is_closed()
     }
@@ -117,7 +116,7 @@ impl BodyWriter {
 }
 
 impl Body {
-    /// A body that the writer's holder writes.
+    /// Creates a body and the writer that an app writes it with.
     pub(crate) fn streamed(length: Option<u64>) -> (Self, BodyWriter) {
         let (pieces, receiver) = mpsc::channel(PIECES);
         let source = Arc::new(Mutex::new(Some(receiver)));
@@ -136,7 +135,7 @@ impl Body {
         }
     }
 
-    /// Whether the body can be sent once more.
+    /// Reports whether the body can be sent once more.
     pub(crate) fn is_kept(&self) -> bool {
         match self {
             Self::Whole(_) => true,

@@ -1,7 +1,7 @@
-//! Bodies kept in files, which go on where they broke off, even in another process.
+//! Downloads: bodies kept in files, resumed where they broke off, even in another process.
 //!
-//! Beside `FILE` lie `FILE.part`, what has come so far, and `FILE.meta`, which says of what it is a
-//! part: the digest of the URL, the length, and the validator. Both go when the file is complete.
+//! Beside `FILE` lies `FILE.part`, what has come so far. `FILE.meta` describes the whole file: the digest of the URL,
+//! the length, and the validator. Both go when the file is complete.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -40,10 +40,10 @@ pub(crate) struct Begun {
 }
 
 impl Request {
-    /// Sends the request and keeps the body in a file, which appears when it is complete. If the
-    /// download is interrupted, by an error or the end of the process, the next one to the same file
-    /// goes on where it broke off, provided that the server's file is still the same. Only a GET that may
-    /// be repeated goes on; any other request begins anew.
+    /// Sends the request and keeps the body in a file, which appears when it is complete. An error or the end of the
+    /// process may interrupt the download. The next one to the same file then continues where it broke off, provided
+    /// that the server's file is still the same. Only a GET that may be repeated continues; any other request starts
+    /// again from the beginning.
     ///
     /// [`Error::Refused`] if the server answers with another status than 200, and
     /// [`Error::File`] if the file cannot be written or another download is writing it.
@@ -77,8 +77,8 @@ impl Request {
     }
 }
 
-/// Whether an answer to a request for the rest of a file that is not that rest says that there is another file
-/// now, or that the server has no ranges. Other answers say nothing of the file.
+/// Reports whether an answer that is not the requested rest means that the file has changed, or that the server has no
+/// ranges. Other answers say nothing of the file.
 pub(crate) fn may_have_changed(status: StatusCode) -> bool {
     [
         StatusCode::OK,
@@ -184,7 +184,7 @@ fn lock(part: File, part_path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The first 64 bits of its SHA-256.
+/// Returns the first 64 bits of the SHA-256 of `url`, as hexadecimal digits.
 fn digest(url: &str) -> String {
     let hash = Sha256::digest(url.as_bytes());
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,4 +1,4 @@
-//! The engine that an app holds, and how it is made.
+//! The engine that an app holds, and its builder.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -40,7 +40,7 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     policy: Policy,
-    /// URLs of origins that speak HTTP/3, with the port if it is not that of the URL.
+    /// URLs of origins that support HTTP/3, with the port if it is not that of the URL.
     hints: Vec<(String, Option<u16>)>,
     memory: Option<PathBuf>,
     trust: Trust,
@@ -50,24 +50,24 @@ pub struct Builder {
 }
 
 impl Engine {
-    /// Begins an engine with the defaults.
+    /// Creates a builder with the defaults.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Begins a request, e.g. `engine.request(Method::GET, "https://api.example/v1/list")`.
+    /// Creates a request, e.g. `engine.request(Method::GET, "https://api.example/v1/list")`.
     pub fn request(&self, method: Method, url: &str) -> Request {
         Request::new(self.inner.mailbox.clone(), method, url, self.inner.policy)
     }
 
-    /// Begins a GET request.
+    /// Creates a GET request.
     pub fn get(&self, url: &str) -> Request {
         self.request(Method::GET, url)
     }
 
-    /// Opens a connection to the origin of a URL, by the fastest route and the engine's policy, or finds
-    /// one that is open, so that the next request need not wait for one. Dropping the future lets go
-    /// of it. If no connection can be opened, the error says why, as a request's would.
+    /// Opens a connection to the origin of a URL, by the fastest route and the engine's policy, or finds one that is
+    /// open. So the next request need not wait for one. Dropping the future lets go of the connection. If none can be
+    /// opened, the error says why, as a request's would.
     pub fn connect(
         &self,
         url: &str,
@@ -81,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// Tells that the default network is another one, or that there is none.
+    /// Reports a change of the default network, or that there is none.
     pub fn network(&self, network: Option<Network>) {
         self.tell(Message::Network(network));
     }
@@ -91,8 +91,8 @@ impl Engine {
         self.tell(Message::Switches(switches));
     }
 
-    /// Tells that a request which failed here worked without the engine. If that happens often,
-    /// the engine turns itself off.
+    /// Reports that a request which failed here worked without the engine. If that happens often, the engine turns
+    /// itself off.
     pub fn worked_without(&self) {
         self.tell(Message::PlainWorked);
     }
@@ -132,7 +132,7 @@ impl Engine {
         self.inner.metrics.get()
     }
 
-    /// Says in words what is known of the origin of a URL, and what a request would do.
+    /// Returns a text that says what is known of the origin of a URL, and what a request would do.
     pub async fn explain(&self, url: &str) -> String {
         let (reply, answer) = oneshot::channel();
         match origin_of(url) {
@@ -168,30 +168,30 @@ impl Drop for Inner {
 }
 
 impl Builder {
-    /// How requests are routed, unless they say otherwise.
+    /// Sets how requests are routed, unless they say otherwise.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// This origin speaks HTTP/3 on the port of its URLs: `https://api.example`. A hint that is wrong costs
-    /// the first request 10 ms, or a second where the server accepts QUIC and then falls silent.
+    /// Declares that this origin supports HTTP/3 on the port of its URLs: `https://api.example`. A hint that is wrong
+    /// costs the first request 10 ms, or a second where the server accepts QUIC and then falls silent.
     pub fn hint_h3(mut self, url: &str) -> Self {
         self.hints.push((url.to_owned(), None));
         self
     }
 
-    /// This origin speaks HTTP/3 on this port.
+    /// Declares that this origin supports HTTP/3 on this port.
     pub fn hint_h3_on(mut self, url: &str, port: u16) -> Self {
         self.hints.push((url.to_owned(), Some(port)));
         self
     }
 
-    /// Lets requests be sent before the handshake is done (0-RTT), where a session of this engine is resumed
-    /// over QUIC: GET, HEAD and OPTIONS without a body. That saves a round trip on the first request after a
-    /// pause. Somebody on the way may make the server get such a request twice (RFC 8470), so that it should
-    /// do no harm there; a server that minds answers 425, and gets it after the handshake. Not with
-    /// [`Trust::App`], which is asked after the handshake.
+    /// Lets requests be sent before the handshake is done (0-RTT), where a session of this engine is resumed over QUIC:
+    /// GET, HEAD and OPTIONS without a body. That saves a round trip on the first request after a pause. An attacker on
+    /// the path may replay such a request (RFC 8470), so it should do no harm if the server gets it twice. A server
+    /// that minds answers 425, and gets the request after the handshake. Not with [`Trust::App`], which is asked after
+    /// the handshake.
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.early_data = early_data;
         self
@@ -203,7 +203,7 @@ impl Builder {
         self
     }
 
-    /// Whose certificates are accepted.
+    /// Sets whose certificates are accepted.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
         self
@@ -215,16 +215,16 @@ impl Builder {
         self
     }
 
-    /// Uses these addresses for a name instead of asking for it.
+    /// Uses these addresses for a name instead of looking it up.
     pub fn resolve(mut self, name: &str, addresses: Vec<IpAddr>) -> Self {
         let name = name.to_ascii_lowercase();
         self.names.known.push((name, addresses));
         self
     }
 
-    /// Asks these name servers for HTTPS records (RFC 9460), which say whether a server speaks HTTP/3, and
-    /// on which port. The question goes over UDP beside that for addresses, which waits at most 50 ms for
-    /// the answer, and only if nothing said so before. Records that lead to another name are passed over.
+    /// Asks these name servers for HTTPS records (RFC 9460), which say whether a server supports HTTP/3, and on which
+    /// port. The query goes over UDP beside that for addresses, which waits at most 50 ms for the answer, and only if
+    /// nothing said so before. Records that lead to another name are ignored.
     #[cfg(feature = "https-records")]
     pub fn https_records(mut self, name_servers: Vec<std::net::SocketAddr>) -> Self {
         self.names.servers = name_servers.into();

@@ -1,4 +1,4 @@
-//! Why a request has no response, and why there is no engine.
+//! Errors of requests, and of the making of an engine.
 
 use route::{Fault, Why};
 

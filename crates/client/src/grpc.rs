@@ -23,21 +23,21 @@ const MAX_WHOLE_BYTES: usize = 64 << 10;
 
 /// Carries the calls of tonic's clients, over HTTP/3 or HTTP/2. Cheap to clone, as the engine.
 ///
-/// A call's deadline (`grpc-timeout`) limits the time until its last message, and dropping the call
-/// or its stream of replies cancels it. Its method, e.g. `/commute.v1.Bench/Echo`, is its
-/// [kind](crate::Request::kind). A call is sent again only if the server cannot have acted on it, and
-/// only if its messages were ready at once and have at most 64 KiB, as those of most unary calls.
+/// A call's deadline (`grpc-timeout`) limits the time until its last message, and dropping the call or its stream of
+/// replies cancels it. Its method, e.g. `/commute.v1.Bench/Echo`, is its [kind](crate::Request::kind). A call is sent
+/// again only if the server cannot have acted on it. Its messages must also have been ready at once and have at most 64
+/// KiB, as those of most unary calls.
 ///
-/// Where there is no status of the server's, the code is `DEADLINE_EXCEEDED` for the deadline,
-/// `UNAVAILABLE` if no connection could be opened or one broke, and `INTERNAL` if the server broke the protocol. The [`Report`](crate::Report) of a call
-/// is among the extensions of its response.
+/// Without a status from the server, the code is `DEADLINE_EXCEEDED` for the deadline and `UNAVAILABLE` if no
+/// connection could be opened or one broke. It is `INTERNAL` if the server broke the protocol. The
+/// [`Report`](crate::Report) of a call is among the extensions of its response.
 #[derive(Clone)]
 pub struct GrpcChannel {
     engine: Engine,
 }
 
 impl Engine {
-    /// A channel for tonic's clients, which name the server:
+    /// Creates a channel for tonic's clients. They name the server:
     /// `BenchClient::with_origin(engine.grpc(), "https://api.example".parse()?)`.
     pub fn grpc(&self) -> GrpcChannel {
         let engine = self.clone();
@@ -131,7 +131,7 @@ async fn write(mut writer: BodyWriter, first: Bytes, mut rest: Body) {
     writer.finish().await.ok();
 }
 
-/// The data of a frame; requests have no trailers in gRPC.
+/// Returns the data of a frame; requests have no trailers in gRPC.
 fn data(frame: Frame<Bytes>) -> Bytes {
     frame.into_data().unwrap_or_default()
 }
@@ -155,7 +155,7 @@ fn answer(response: Response) -> http::Response<Body> {
     answer.map(|()| Body::new(StreamBody::new(frames)))
 }
 
-/// The status of a call that got none from the server, as gRPC's core has it.
+/// Returns the status of a call that got none from the server, as gRPC's core would.
 fn status(error: &Error) -> Status {
     let code = match error {
         Error::TimedOut(_) => Code::DeadlineExceeded,
@@ -171,7 +171,8 @@ fn status(error: &Error) -> Status {
     Status::new(code, error.to_string())
 }
 
-/// The time limit in `grpc-timeout`: at most eight digits and a unit. What is none limits nothing.
+/// Parses the time limit in `grpc-timeout`: at most eight digits and a unit. Returns nothing for any other value, which
+/// then limits nothing.
 fn deadline(fields: &HeaderMap) -> Option<Duration> {
     let value = fields.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = value.split_at_checked(value.len().checked_sub(1)?)?;

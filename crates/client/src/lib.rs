@@ -10,18 +10,18 @@
 //! # }
 //! ```
 //!
-//! Make one [`Engine`] for the app and clone it wherever requests are made. It has a thread of its own, on which
-//! all I/O happens, so that the futures need no runtime of their own; the last clone that is dropped ends it.
+//! Make one [`Engine`] for the app and clone it wherever requests are made. It has a thread of its own that does all
+//! I/O, so the futures need no runtime of their own. Dropping the last clone ends the thread.
 //!
 //! # Which route a request takes
 //!
-//! The first request to an origin races QUIC against TCP where HTTP/3 is known to be offered: by a
-//! [hint](Builder::hint_h3), by `Alt-Svc` of an earlier response (also in an earlier process, with
-//! [`Builder::memory`]), or by an HTTPS record (feature `https-records`). A network that blocks UDP costs 10 ms
-//! once. Later requests take the connection that is open; if both transports have one, that which was faster for
-//! requests of their [kind](Request::kind). What decides is the crate [`route`], whose documentation has the rules;
-//! this crate does what it says. [`Response::report`] says what happened and why, [`Engine::explain`] what is known
-//! of an origin, and [`Request::policy`] leaves no choice.
+//! The first request to an origin races QUIC against TCP where HTTP/3 is known to be offered. The offer comes from a
+//! [hint](Builder::hint_h3), from `Alt-Svc` of an earlier response, or from an HTTPS record (feature `https-records`).
+//! With [`Builder::memory`] the response may be that of an earlier process. A network that blocks UDP costs 10 ms once.
+//! Later requests take the connection that is open; if both transports have one, that which was faster for requests of
+//! their [kind](Request::kind). The crate [`route`] decides, and its documentation has the rules; this crate does what
+//! it says. [`Response::report`] says what happened and why, [`Engine::explain`] what is known of an origin, and
+//! [`Request::policy`] leaves no choice.
 //!
 //! # Errors
 //!
@@ -42,9 +42,10 @@
 //! | [`Unfinished`](Error::Unfinished), [`BodyNotTaken`](Error::BodyNotTaken) | yes | of streamed bodies |
 //! | [`Ended`](Error::Ended) | yes | the engine was dropped, or has panicked: make another one |
 //!
-//! A request is sent again by the engine itself where that is safe: while the server answers others if it cannot have
-//! acted on this one, twice if it may have and the request is [idempotent](Request::idempotent) and has no streamed
-//! body. Requests beyond 512 at a time wait for their turn.
+//! The engine itself sends a request again where that is safe. If the server cannot have acted on the request, the
+//! engine goes on while the server answers others. If the server may have acted, the engine sends it again at most
+//! twice, provided that it is [idempotent](Request::idempotent) and has no streamed body. Requests beyond 512 at a time
+//! wait for their turn.
 //!
 //! # Limits
 //!
@@ -85,16 +86,17 @@
 //! # }
 //! ```
 //!
-//! # Whom it trusts, and who it is
+//! # Trust and identity
 //!
 //! [`Builder::trust`] takes Mozilla's roots (the default), roots of the app's own, or a [check](CheckChain) of the
 //! app's own, e.g. the platform's. [`Builder::identity`] is the app's certificate, for servers that demand one.
-//! Requests are signed with [`Request::sign`] (RFC 9421), each copy anew.
+//! [`Request::sign`] signs requests (RFC 9421); each copy gets a signature of its own.
 //!
 //! # Networks
 //!
-//! Tell the engine when the default network is another one: connections over QUIC move there with the requests on
-//! them, and what was learnt there counts again. The number is the app's, e.g. a digest of operator or gateway.
+//! Report each change of the default network to the engine. Connections over QUIC move to the new network with the
+//! requests on them, and what was learnt there counts again. The number is the app's, e.g. a digest of operator or
+//! gateway.
 //!
 //! ```no_run
 //! # fn changed(engine: client::Engine) {

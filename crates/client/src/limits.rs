@@ -1,4 +1,4 @@
-//! How long a request may take.
+//! Time limits of a request.
 
 use std::fmt;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Those that end at a certain time after the request was asked for.
+    /// Returns the limits that end at a certain time after the request was made.
     pub(crate) fn timed(&self) -> impl Iterator<Item = (Phase, Duration)> + use<> {
         let limits = [
             (Phase::Connect, self.connect),
@@ -38,8 +38,8 @@ impl Limits {
             .filter_map(|(phase, limit)| Some((phase, limit?)))
     }
 
-    /// Those of a request for the rest of a body: to whoever reads it, waiting for its head is waiting for
-    /// the next piece.
+    /// Returns the limits of a request for the rest of a body. Its reader waits for the next piece while the engine
+    /// waits for its head, so the idle limit applies to both.
     pub(crate) fn of_rest(&self, left: Option<Duration>) -> Self {
         Self {
             connect: None,

@@ -1,4 +1,4 @@
-//! The way to the engine's thread.
+//! The handle through which messages reach the engine's thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,7 +77,7 @@ impl Mailbox {
         Ok(response)
     }
 
-    /// Waits for a connection that can take a request. Dropping the future lets go of the wish.
+    /// Waits for a connection that can take a request. Dropping the future cancels the wait.
     pub(crate) async fn connect(&self, origin: Origin, policy: Policy) -> Result<Connected, Error> {
         let (id, mut guard) = self.begin();
         let (reply, connected) = oneshot::channel();
@@ -93,14 +93,14 @@ impl Mailbox {
         connected.map_err(|_| Error::Ended)?
     }
 
-    /// A number for what is asked for, which is cancelled unless it ends.
+    /// Allocates a call id and a guard that cancels the call when dropped, unless it was released.
     fn begin(&self) -> (CallId, Guard) {
         let call = CallId(self.calls.fetch_add(1, Ordering::Relaxed));
         let messages = Some(self.messages.clone());
         (call, Guard { call, messages })
     }
 
-    /// Comes true after this time.
+    /// Returns a receiver that completes after this time.
     pub(crate) fn after(&self, time: Duration) -> oneshot::Receiver<()> {
         let (reply, passed) = oneshot::channel();
         self.tell(Message::Run(Box::pin(async move {
@@ -111,8 +111,8 @@ impl Mailbox {
         passed
     }
 
-    /// Whether the rest of a large body that comes over this transport may be asked for over the
-    /// other one, too.
+    /// Reports whether the rest of a large body that comes over this transport may be fetched over
+    /// the other one, too.
     pub(crate) async fn may_compare(&self, origin: Origin, over: Transport) -> bool {
         let (reply, answer) = oneshot::channel();
         self.tell(Message::MayCompare(origin, over, reply));
@@ -121,7 +121,7 @@ impl Mailbox {
 }
 
 impl Guard {
-    /// The request has ended.
+    /// Disarms the guard: the request has ended.
     pub(crate) fn release(&mut self) {
         self.messages = None;
     }

@@ -62,7 +62,7 @@ impl MemoryFile {
         }
     }
 
-    /// Writes the file on another thread, and tells when that is done.
+    /// Writes the file on another thread, and signals when that is done.
     pub(crate) fn save_and_tell(&mut self, router: &Router, done: oneshot::Sender<()>) {
         let written = self.begin_writing(router);
         tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! What the engine's thread is told, by the app and by its own tasks.
+//! Messages to the engine's thread, from the app and from its own tasks.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::metrics::Outcome;
 use crate::report::{Connected, Report};
 use crate::response::{Part, Response};
 
-/// What the thread is told.
+/// A message to the engine's thread.
 pub(crate) enum Message {
     Submit(Box<Submission>),
     Connect(Box<Connecting>),

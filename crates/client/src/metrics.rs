@@ -1,4 +1,4 @@
-//! What the engine's requests took, for the app's own monitoring. Nothing is sent anywhere.
+//! Measurements of the engine's requests, for the app's own monitoring. Nothing is sent anywhere.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -65,7 +65,7 @@ pub struct Measured {
 pub enum Outcome {
     /// The whole response came.
     Done,
-    /// The app let go of the request, or of its response.
+    /// The app dropped the request, or its response.
     Cancelled,
     /// Its time limit passed.
     TimedOut,
@@ -78,8 +78,7 @@ pub enum Outcome {
 pub enum Arms {
     /// HTTP/3, HTTP/2 and HTTP/1.1: which is faster?
     Protocols,
-    /// Installations for which HTTP/3 is switched on and those for which it is not: was the roll-out a
-    /// gain?
+    /// Installations with HTTP/3 switched on and those with it switched off: was the roll-out a gain?
     Rollout,
 }
 
@@ -108,10 +107,9 @@ impl Metrics {
         self.requests.push_back(measured);
     }
 
-    /// Returns a row per request as CSV (RFC 4180), with the columns that `commute import` reads:
-    /// rows of many installations can be put together and compared by `commute report`. Names of
-    /// origins and networks are left out. A request that was cancelled took at least as long as it had,
-    /// like one that timed out.
+    /// Returns a row per request as CSV (RFC 4180), with the columns that `commute import` reads. Rows of many
+    /// installations can be put together and compared by `commute report`. Names of origins and networks are left out.
+    /// A request that was cancelled took at least as long as it had, like one that timed out.
     pub fn csv(&self, arms: Arms) -> String {
         let mut out = format!("{HEADER}\r\n");
         for request in &self.requests {
@@ -136,10 +134,10 @@ impl Metrics {
         out
     }
 
-    /// Returns a line for each origin, kind of network and protocol: requests; those that were sent again,
-    /// that were sent over another connection because theirs fell silent (hedged), or that went over TCP
-    /// because HTTP/3 failed; those that timed out, were cancelled, or failed; and medians in ms of first and
-    /// later requests that were answered.
+    /// Returns a line for each origin, kind of network and protocol. It counts the requests, and those that were sent
+    /// again, were hedged because their connection fell silent, or went over TCP because HTTP/3 failed. It also counts
+    /// those that timed out, were cancelled, or failed. Last come the medians in ms of first and later requests that
+    /// were answered.
     pub fn summary(&self) -> String {
         let mut keys: Vec<_> = self.requests.iter().map(Measured::key).collect();
         keys.sort_unstable();

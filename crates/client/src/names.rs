@@ -1,21 +1,21 @@
-//! Names: resolved by the platform, unless the app knows better.
+//! Name resolution: by the platform, unless the app knows better.
 
 use std::net::{IpAddr, SocketAddr};
 
 use route::{Answer, Origin, Records};
 
-/// Who is asked for names.
+/// The sources of addresses and HTTPS records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     /// Addresses that are used instead of asking.
     pub(crate) known: Vec<(String, Vec<IpAddr>)>,
-    /// Who is asked for HTTPS records.
+    /// The name servers for HTTPS records.
     #[cfg(feature = "https-records")]
     pub(crate) servers: std::sync::Arc<[SocketAddr]>,
 }
 
 impl Names {
-    /// Whether anybody can be asked for HTTPS records.
+    /// Reports whether there are name servers to ask for HTTPS records.
     pub(crate) fn has_https_records(&self) -> bool {
         #[cfg(feature = "https-records")]
         return !self.servers.is_empty();
@@ -23,7 +23,7 @@ impl Names {
         false
     }
 
-    /// Asks; nothing if there is no answer.
+    /// Looks up these records of an origin; returns nothing if there is no answer.
     pub(crate) fn resolve(
         &self,
         origin: &Origin,

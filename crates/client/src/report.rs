@@ -1,4 +1,4 @@
-//! What a response's way was.
+//! Reports: the route that a response took.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -58,15 +58,14 @@ pub struct Report {
 pub struct Connected {
     /// How it was opened. Nothing was sent on it for this, so `attempts` is 0.
     pub report: Report,
-    /// Whether it speaks TLS 1.3; otherwise TLS 1.2.
+    /// Whether it uses TLS 1.3; otherwise TLS 1.2.
     pub is_tls13: bool,
     /// The server's certificates in DER, its own first.
     pub chain: Vec<Vec<u8>>,
 }
 
 impl Report {
-    /// Counts the opening of its connection, which was asked for by [`Engine::connect`] just before, as
-    /// part of the request.
+    /// Counts the opening of its connection, by [`Engine::connect`] just before, as part of the request.
     ///
     /// [`Engine::connect`]: crate::Engine::connect
     pub fn include_opening(&mut self, opening: &Self) {
@@ -98,8 +97,8 @@ impl Report {
     }
 }
 
-/// When what happened, in ns after the request was asked for. What was done before the request
-/// was asked for, e.g. opening a connection that is reused, is missing.
+/// When what happened, in ns after the request was made. What was done before that, e.g. opening a connection that is
+/// reused, is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// The name was resolved.
@@ -120,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// A part that came over a connection which was ready at this time, and was asked for a second later.
+    /// Creates the report of a part: its connection was ready at `ready`, and it was requested a second later.
     fn part(ready: Instant, reused: bool) -> Report {
         Report {
             protocol: Protocol::H2,

@@ -66,9 +66,10 @@ impl Request {
         }
     }
 
-    /// Adds a header field. `Host` replaces the authority of the URL in what the server gets, over every version of HTTP;
-    /// the connection still goes to the URL's host, whose certificate must be valid. Fields that concern one connection,
-    /// e.g. `Connection`, are refused when the request is sent, as is a `Content-Length` that is not the body's.
+    /// Adds a header field. `Host` replaces the authority of the URL in what the server gets, over every version of
+    /// HTTP. The connection still goes to the URL's host, whose certificate must be valid. Fields that concern one
+    /// connection, e.g. `Connection`, are refused when the request is sent, as is a `Content-Length` that is not the
+    /// body's.
     pub fn header<K, V>(mut self, name: K, value: V) -> Self
     where
         HeaderName: TryFrom<K>,
@@ -103,44 +104,43 @@ impl Request {
         (self, writer)
     }
 
-    /// Requests with the same label and about the same size are compared with each other to learn
-    /// which transport is faster, and the next response is expected to be as large as the last one.
-    /// Without a label those with the same method are. A good label is the route's pattern, e.g.
-    /// `/v1/users/{id}`.
+    /// Sets the label by which requests are compared to learn which transport is faster: those of the same label and
+    /// about the same size. The next response is expected to be as large as the last one of its label. Without a label
+    /// the method takes its place. A good label is the route's pattern, e.g. `/v1/users/{id}`.
     pub fn kind(mut self, label: &str) -> Self {
         self.kind = Some(label.to_owned());
         self
     }
 
-    /// Tells about how large the response will be.
+    /// Sets about how large the response will be, in bytes.
     pub fn expect_bytes(mut self, bytes: u64) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
-    /// Never takes this request to learn from it.
+    /// Marks the request as urgent: it is never used to learn.
     pub fn urgent(mut self) -> Self {
         self.urgent = true;
         self
     }
 
-    /// Says whether the request may be sent twice, where its method does not (RFC 9110 section
-    /// 9.2.2), e.g. a POST with an `Idempotency-Key`.
+    /// Sets whether the request may be sent twice, where its method does not say so (RFC 9110 section 9.2.2), e.g. a
+    /// POST with an `Idempotency-Key`.
     pub fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = Some(idempotent);
         self
     }
 
-    /// Says whether the engine may send the request again by itself, which it does where that is safe.
+    /// Sets whether the engine may send the request again by itself, which it does where that is safe.
     pub fn resends(mut self, resends: bool) -> Self {
         self.resends = resends;
         self
     }
 
-    /// Says whether the request may be sent before the handshake is done (0-RTT), where the engine says
-    /// otherwise ([`Builder::early_data`](crate::Builder::early_data)). Requests with a body, or with another
-    /// method than GET, HEAD or OPTIONS, never are, nor are those that the engine may not send again: a server that
-    /// does not take early data wants them again.
+    /// Sets whether the request may be sent before the handshake is done (0-RTT), where the engine says otherwise
+    /// ([`Builder::early_data`](crate::Builder::early_data)). Requests with a body, or with another method than GET,
+    /// HEAD or OPTIONS, never are. Nor are those that the engine may not send again: a server that does not take early
+    /// data wants them again.
     pub fn early_data(mut self, early_data: bool) -> Self {
         self.early_data = Some(early_data);
         self
@@ -152,16 +152,16 @@ impl Request {
         self
     }
 
-    /// Limits the time until the response is complete. Without this and the other limits a request on a
-    /// path that died waits for as long as its connection does.
+    /// Limits the time until the response is complete. Without this and the other limits a request on a path that
+    /// failed waits for as long as its connection does.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limits.whole = Some(limit);
         self
     }
 
-    /// Limits the time until the request has a connection, from resolving the name to the end of the
-    /// handshake, all attempts together. If that connection fails, the wait for the next has the same limit; if the
-    /// server may have acted meanwhile, the error is that of [`Phase::FirstByte`](crate::Phase::FirstByte).
+    /// Limits the time until the request has a connection, from resolving the name to the end of the handshake, all
+    /// attempts together. If that connection fails, the wait for the next has the same limit. If the server may have
+    /// acted meanwhile, the error is that of [`Phase::FirstByte`](crate::Phase::FirstByte).
     pub fn connect_limit(mut self, limit: Duration) -> Self {
         self.limits.connect = Some(limit);
         self
@@ -214,7 +214,7 @@ impl Request {
         Ok(response)
     }
 
-    /// Asks for the rest of a body; [`Error::Refused`] if it is no longer the same one.
+    /// Requests the rest of a body; [`Error::Refused`] if it is no longer the same one.
     pub(crate) async fn send_from(self, begun: &Begun) -> Result<Response, Error> {
         let (outbound, until) = self.outbound()?;
         let rest = Rest {
@@ -232,7 +232,7 @@ impl Request {
         Ok(response)
     }
 
-    /// Whether the request may ask for the rest of a body of which an earlier one brought the beginning.
+    /// Reports whether the request may resume a body that an earlier request began.
     pub(crate) fn may_go_on(&self) -> bool {
         let asks_for_part = self.head.contains_key(RANGE) || self.head.contains_key(IF_RANGE);
         let without_body = self.body.length() == Some(0);
@@ -305,7 +305,7 @@ impl Request {
     }
 }
 
-/// Bytes of the larger body, as far as is known.
+/// Returns the bytes of the larger body, as far as is known.
 fn size(request: &Request) -> u64 {
     let (response, body) = (request.bytes, request.body.length());
     response.unwrap_or(0).max(body.unwrap_or(0))

@@ -13,10 +13,9 @@ use crate::resume::{Rest, Resuming};
 
 /// A response, whose body may still be on its way. Dropping it cancels the rest.
 ///
-/// If its connection breaks or falls silent, the rest of the body is asked for on another one where
-/// that is possible: the answer to a GET with a length, a strong `ETag` and `Accept-Ranges: bytes`.
-/// A large one that comes slowly is asked for over the other transport, too, and taken from there if
-/// that is twice as fast.
+/// If its connection breaks or falls silent, another connection brings the rest of the body where that is possible.
+/// That takes an answer to a GET with a length, a strong `ETag` and `Accept-Ranges: bytes`. A large one that comes
+/// slowly is fetched over the other transport, too, and taken from there if that is twice as fast.
 pub struct Response {
     head: http::response::Parts,
     stream: Stream,
@@ -68,22 +67,22 @@ impl Response {
         self.stream.guard = Some(guard);
     }
 
-    /// From now on the rest of the body, which is at this byte, may come from elsewhere.
+    /// Lets the rest of the body come from elsewhere from now on; `position` is its first byte.
     pub(crate) fn resume_by(&mut self, rest: Rest, position: u64) {
         self.resuming = Some(Box::new(Resuming::new(rest, position)));
     }
 
-    /// The status.
+    /// Returns the status.
     pub fn status(&self) -> StatusCode {
         self.head.status
     }
 
-    /// The header fields.
+    /// Returns the header fields.
     pub fn headers(&self) -> &HeaderMap {
         &self.head.headers
     }
 
-    /// How the response came, as far as it has.
+    /// Returns how the response came, as far as it has.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -96,7 +95,7 @@ impl Response {
         }
     }
 
-    /// The fields that came after the body; none before [`chunk`](Self::chunk) told its end.
+    /// Returns the fields that came after the body; none before [`chunk`](Self::chunk) returned its end.
     pub fn trailers(&self) -> Option<&HeaderMap> {
         self.stream.trailers.as_ref()
     }
@@ -115,7 +114,7 @@ impl Response {
         Ok(all.freeze())
     }
 
-    /// Returns what identifies the body, if its rest can be asked for later.
+    /// Returns the identity of the body, if its rest can be requested later.
     pub(crate) fn resumable(&self) -> Option<&Rest> {
         self.resuming.as_ref().map(|resuming| resuming.of_what())
     }
@@ -130,7 +129,7 @@ impl Response {
 }
 
 impl Stream {
-    /// A body of nothing more.
+    /// Creates the stream of a body that has ended.
     pub(crate) fn ended() -> Self {
         let (_, body) = mpsc::channel(1);
         Self {

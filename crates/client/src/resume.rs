@@ -1,5 +1,5 @@
-//! The rest of a body, asked for on another connection (RFC 9110 section 14): because the first one
-//! broke or fell silent, or because the other transport may be faster.
+//! Resumed bodies: the rest of a body, requested on another connection (RFC 9110 section 14). The first connection
+//! broke or fell silent, or the other transport may be faster.
 
 mod rest;
 mod rival;
@@ -30,8 +30,8 @@ const MAX_VAIN: u32 = 3;
 /// A part that breaks off before this many bytes was asked for in vain.
 const MIN_PROGRESS_BYTES: u64 = 64 << 10;
 
-/// A body that can be resumed, in its order. Whoever reads it may stop waiting at any moment, so
-/// whatever must not begin anew lives here.
+/// A body that can be resumed, in its order. Its reader may stop waiting at any moment, so state that must outlive a
+/// wait is kept here.
 pub(crate) struct Resuming {
     rest: Rest,
     /// The first byte that was asked for.
@@ -41,13 +41,13 @@ pub(crate) struct Resuming {
     end: u64,
     pace: Pace,
     rival: Option<Rival>,
-    /// Since the pace was last told, in waits that are over.
+    /// Since the last report to the pace, in waits that are over.
     waited: Duration,
     /// The rest is being asked for, because the body broke off.
     asking: Option<Asking>,
-    /// A piece that has come; whoever stops waiting for it must get it the next time.
+    /// A piece that has come; a reader that stops waiting for it must get it the next time.
     held: Option<Bytes>,
-    /// Ends a wait, so that a body of which nothing comes is noticed.
+    /// Ends a wait, so that a body without progress is noticed.
     tick: Option<oneshot::Receiver<()>>,
     /// How often in a row the rest was asked for without getting much of it.
     vain: u32,
@@ -95,7 +95,7 @@ impl Resuming {
         }
     }
 
-    /// Returns what tells whether another answer is of the same body.
+    /// Returns what identifies another answer as one of the same body.
     pub(crate) fn of_what(&self) -> &Rest {
         &self.rest
     }
@@ -115,7 +115,7 @@ impl Resuming {
         next
     }
 
-    /// Tells of the end of the response, once.
+    /// Reports the end of the response, once.
     fn tell_end(&mut self, outcome: Outcome) {
         if std::mem::replace(&mut self.has_told_end, true) {
             return;
@@ -212,7 +212,7 @@ impl Resuming {
         .await
     }
 
-    /// Asks for the rest: first over TCP if the body broke off over HTTP/3, which might break off again.
+    /// Requests the rest: first over TCP if the body broke off over HTTP/3, which might break off again.
     fn broke_off(&mut self, error: Error, report: &Report) -> Result<(), Error> {
         self.stay();
         let progresses = self.position >= self.from + MIN_PROGRESS_BYTES;
@@ -226,7 +226,7 @@ impl Resuming {
         self.ask_again(error, policy)
     }
 
-    /// Asks for the rest where the body broke off, unless that was in vain too often.
+    /// Requests the rest where the body broke off, unless that was in vain too often.
     fn ask_again(&mut self, error: Error, policy: Policy) -> Result<(), Error> {
         // A malformed body is not requested again, and a complete one has no rest.
         let broke = matches!(error, Error::Failed { fault, .. } if fault != Fault::Malformed);
@@ -241,7 +241,7 @@ impl Resuming {
         Ok(())
     }
 
-    /// Goes on with the rest, or asks for it once more.
+    /// Continues with the rest, or requests it once more.
     fn answered(
         &mut self,
         answer: Result<Response, Error>,
@@ -294,8 +294,8 @@ impl Resuming {
         }
     }
 
-    /// Takes everything from now on from the rival's transport: what lies before the rival's first
-    /// byte is asked for there, too, because this one may need long for it.
+    /// Takes the body from the rival's transport from now on. The bytes before the rival's first one are requested
+    /// there, too, because this transport may need long for them.
     async fn switch(&mut self, ratio: f64, stream: &mut Stream, report: &mut Report) {
         let Some(rival) = &mut self.rival else {
             return;
@@ -380,7 +380,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A part is shorter than the server said.
+/// Returns the error of a part that is shorter than the server said.
 fn too_short() -> Error {
     Error::Failed {
         fault: Fault::Protocol,

@@ -10,7 +10,8 @@ const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
 
-/// Signs each copy of a request that is sent, anew: a server that has seen its nonce refuses it.
+/// Signs each copy of a request that is sent. Each signature has a nonce of its own, since a server
+/// refuses a nonce that it has seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Signer {
     key: Arc<Key>,

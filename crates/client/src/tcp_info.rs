@@ -1,4 +1,4 @@
-//! Whether anything came on a TCP connection, and whether anything should have, by what the kernel tells.
+//! The kernel's word on a TCP connection: whether anything came, and whether anything should have.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ pub(crate) struct Heard {
     last: Option<Instant>,
 }
 
-/// What the kernel tells.
+/// The kernel's figures.
 struct Info {
     /// Since the last segment.
     silent_for: Duration,
@@ -23,7 +23,7 @@ struct Info {
 }
 
 impl Heard {
-    /// As of the last sample.
+    /// Returns the count as of the last sample.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
@@ -81,8 +81,8 @@ fn read(socket: BorrowedFd<'_>) -> Option<Info> {
     })
 }
 
-/// How many probes a living peer may leave unanswered: one in a row of a closed window, since Linux acknowledges such
-/// segments once in 500 ms (tcp_invalid_ratelimit). No keep-alive: those come once a second.
+/// Returns how many probes a living peer may leave unanswered: one in a row if its window is closed. Linux acknowledges
+/// such segments once in 500 ms (tcp_invalid_ratelimit). No keep-alive stays unanswered: those come once a second.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn answers_withheld(info: &libc::tcp_info) -> u8 {
     let window_is_closed = info.tcpi_unacked == 0 && info.tcpi_backoff > 0;

@@ -1,4 +1,4 @@
-//! Whom the engine trusts, and who it is.
+//! TLS configuration: trust anchors and client identity.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,8 +33,7 @@ pub enum Trust {
 /// An app's own check of servers' certificates, of their chain as well as their names. It is asked
 /// in every handshake, with the chain of the session if one is resumed, and the engine's thread waits for it.
 pub trait CheckChain: Debug + Send + Sync {
-    /// Whether this chain is accepted for this host. The certificates are in DER, the server's own
-    /// first.
+    /// Reports whether this chain is accepted for this host. The certificates are in DER, the server's own first.
     fn accepts(&self, chain: &[&[u8]], host: &str) -> bool;
 }
 
@@ -112,7 +111,7 @@ impl Tls {
         })
     }
 
-    /// The same without any ticket.
+    /// Returns the same configuration without any session ticket.
     pub(crate) fn without_sessions(&self) -> Self {
         let fresh = |config: &ClientConfig| {
             let mut config = config.clone();
@@ -131,7 +130,7 @@ impl Tls {
         }
     }
 
-    /// Whether the app accepts the chain of a session that was resumed. rustls asks in other handshakes only,
+    /// Reports whether the app accepts the chain of a session that was resumed. rustls asks in other handshakes only,
     /// and the app may have changed its mind.
     pub(crate) fn accepts_resumed(&self, chain: &[CertificateDer<'_>], host: &str) -> bool {
         let chain: Vec<&[u8]> = chain.iter().map(AsRef::as_ref).collect();
@@ -154,7 +153,8 @@ impl Tls {
         Arc::clone(&self.quic)
     }
 
-    /// The same with early data, unless the app checks chains, which it does once the handshake is done.
+    /// Returns the configuration for QUIC with early data. Returns nothing if the app checks chains, since it does so
+    /// once the handshake is done.
     pub(crate) fn quic_early(&self) -> Option<Arc<ClientConfig>> {
         let mut config = self.check.is_none().then(|| (*self.quic).clone())?;
         config.enable_early_data = true;
@@ -176,7 +176,7 @@ struct AppVerifier {
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// A check that panics accepts nothing.
+/// Reports whether the app's check accepts the chain. A check that panics accepts nothing.
 fn accepts(check: &dyn CheckChain, chain: &[&[u8]], host: &str) -> bool {
     catch_unwind(AssertUnwindSafe(|| check.accepts(chain, host))).unwrap_or(false)
 }
@@ -230,7 +230,7 @@ impl std::fmt::Debug for Identity {
     }
 }
 
-/// A chain that ends in one of these roots.
+/// Creates a verifier of chains that end in one of these roots.
 fn web_pki(
     roots: RootCertStore,
     provider: &Arc<CryptoProvider>,

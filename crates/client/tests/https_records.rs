@@ -1,4 +1,4 @@
-//! HTTPS records, asked for at a name server on loopback.
+//! HTTPS records, from a name server on loopback.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
@@ -14,8 +14,8 @@ use simple_dns::rdata::{HTTPS, RData, SVCB};
 use simple_dns::{CLASS, CharacterString, Name, Packet, ResourceRecord};
 use tokio::net::UdpSocket;
 
-/// A name server that says after a while that an origin speaks HTTP/3; returns the names that it was
-/// asked for.
+/// Starts a name server that says after a while that an origin supports HTTP/3. Returns its address and the names that
+/// it was asked for.
 async fn name_server(
     after: Duration,
 ) -> (SocketAddr, tokio::sync::mpsc::UnboundedReceiver<String>) {

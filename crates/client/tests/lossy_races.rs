@@ -73,8 +73,8 @@ struct Side {
     conn: Option<(ConnectionHandle, Connection)>,
 }
 
-/// When, after its beginning, a handshake got its first packet from the server and was done; nothing for
-/// what has not happened after 12 s.
+/// Returns when, after its beginning, a handshake got its first packet from the server and when it was done. Either is
+/// nothing if it has not happened after 12 s.
 fn handshake(ends: &Ends, rng: &mut Rng) -> (Option<Duration>, Option<Duration>) {
     let [server_at, client_at]: [SocketAddr; 2] =
         [([10, 0, 0, 1], 443).into(), ([10, 0, 0, 2], 9).into()];
@@ -170,8 +170,8 @@ enum Happening {
     Done(CallId, ConnId),
 }
 
-/// A first request in a fresh router. Returns what it came over, and what is known of the origin half a
-/// minute later.
+/// Makes a first request in a fresh router. Returns the transport of the response, and what is known of the origin half
+/// a minute later.
 fn race(ends: &Ends, seed: u64) -> (Transport, String) {
     let (mut rng, origin) = (Rng(seed), Origin::new("localhost", 443));
     let mut router = Router::new(Config::default());

@@ -16,8 +16,9 @@ const BYTES: usize = 20_000;
 /// Thousands of requests before which memory is taken, after a first one that fills it, and as many before it is
 /// compared.
 const ROUNDS: usize = 3;
-/// Thousands of requests after which it must have been as small as before once. What is being freed when a thousand
-/// ends comes on top, up to a megabyte of datagrams, and on a busy machine several times in turn. What leaks stays.
+/// Thousands of requests after which it must have been as small as before once. Memory that is being freed when a
+/// thousand ends comes on top. That is up to a megabyte of datagrams, and on a busy machine several times in turn.
+/// Leaks stay.
 const MOST_ROUNDS: usize = 30;
 /// Growth of tables and queues that depends on which requests met.
 const SLACK_BYTES: isize = 64 << 10;

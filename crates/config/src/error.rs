@@ -65,7 +65,7 @@ impl fmt::Display for ConfigError {
 }
 
 impl ConfigError {
-    /// An error at a span of a text; `0..0` is the file as a whole.
+    /// Creates an error at a span of a text; `0..0` is the file as a whole.
     pub(crate) fn new(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigError {
         let start = text.floor_char_boundary(span.start);
         let (before, from) = text.split_at(start);
@@ -89,7 +89,7 @@ impl ConfigError {
 }
 
 impl Excerpt {
-    /// Of a long line, what is near the mark.
+    /// Creates an excerpt: of a long line, what is near the mark.
     fn new(before: &str, marked: &str, after: &str) -> Excerpt {
         let skipped = before.chars().count().saturating_sub(BEFORE_CHARS);
         let mut text: String = before.chars().skip(skipped).map(printable).collect();
@@ -120,7 +120,7 @@ fn printable(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
-/// A message without control characters; of a long one the beginning and the end.
+/// Returns a message without control characters; of a long one the beginning and the end.
 fn bounded(message: &str) -> String {
     let length = message.chars().count();
     if length <= 2 * MESSAGE_END_CHARS {
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::Source;
 
-    /// Everything below the first line of an error.
+    /// Returns everything below the first line of an error.
     fn shown(text: &str, span: Range<usize>) -> String {
         let error = Source::new("a.toml", text).error(&span, "no").to_string();
         let (first, shown) = error.split_once('\n').unwrap_or((&error, ""));

@@ -1,9 +1,9 @@
 //! TOML that people write, e.g. studies and networks: every error names the file, the line, the
 //! key, what is wrong and what would be right.
 //!
-//! serde parses a [`Source`] into a struct. A later check that refuses a value reports it with
-//! [`Source::error_at`] by its key, or with [`Source::error`] by its span if it is a
-//! [`toml::Spanned`], or with [`Source::error_in`] by the span of its table. Unknown keys and names get the nearest known one from [`did_you_mean`].
+//! serde parses a [`Source`] into a struct. A later check that refuses a value reports it by its key with
+//! [`Source::error_at`]. With [`Source::error`] it reports the span of a [`toml::Spanned`], and with
+//! [`Source::error_in`] the span of its table. Unknown keys and names get the nearest known one from [`did_you_mean`].
 //!
 //! A quantity ([`Ms`], [`Bytes`], ...) is a number in the unit that its key names, or text with a unit.
 //!
@@ -37,7 +37,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Names a text; `file` is used in messages only.
+    /// Creates a source; `file` is used in messages only.
     pub fn new(file: &'a str, text: &'a str) -> Source<'a> {
         Source {
             file,
@@ -75,8 +75,8 @@ impl<'a> Source<'a> {
         ConfigError::new(self.file, self.text, span, &message.into())
     }
 
-    /// Returns an error in the table at a span: at the value of the key that the message is about, which is
-    /// the one that it begins with, or else the first one in backquotes. Without such a key, at the table.
+    /// Returns an error in the table at a span, at the value of the key that the message is about. That is the key that
+    /// the message begins with, or else the first one in backquotes. Without such a key the error is at the table.
     pub fn error_in(&self, table: &Range<usize>, message: impl Into<String>) -> ConfigError {
         let message = message.into();
         let root = DeTable::parse(self.text).ok();
@@ -91,7 +91,7 @@ impl<'a> Source<'a> {
         self.error(&span, message)
     }
 
-    /// The span of the value at a dotted key, or else of the last part of the key that is in the text.
+    /// Returns the span of the value at a dotted key, or else of the last part of the key that is in the text.
     fn span_of(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(self.text).ok()?;
         let mut parts = key.split('.');
@@ -118,7 +118,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// What to write instead of the unknown key that serde's message names.
+    /// Returns what to write instead of the unknown key that serde's message names.
     fn hint(&self, message: &str) -> Option<String> {
         let key = message.strip_prefix("unknown field `")?.split('`').next()?;
         let (_, instead) = self.hints.iter().find(|(tried, _)| *tried == key)?;
@@ -126,7 +126,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The table at a span, anywhere below `root`.
+/// Returns the table at a span, anywhere below `root`.
 fn table_at<'t, 'i>(root: &'t DeTable<'i>, span: &Range<usize>) -> Option<&'t DeTable<'i>> {
     root.values().find_map(|value| in_value(value, span))
 }
@@ -163,8 +163,8 @@ pub fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) 
         })
 }
 
-/// The dotted key of the value or table that serde refused. toml keeps it private and prints it
-/// only where it has no text to quote from.
+/// Returns the dotted key of the value or table that serde refused. toml keeps it private and prints it only where it
+/// has no text to quote from.
 fn key_of(error: &toml::de::Error) -> Option<String> {
     let mut error = error.clone();
     error.set_input(None);
@@ -173,7 +173,7 @@ fn key_of(error: &toml::de::Error) -> Option<String> {
     Some(key.strip_prefix("in `")?.strip_suffix('`')?.to_owned())
 }
 
-/// serde's message without the names of Rust types, and with the nearest of the names it expected.
+/// Returns serde's message without the names of Rust types, and with the nearest of the names it expected.
 fn plain_message(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     if let (Some(wanted), true) = (quoted.next(), message.starts_with("unknown ")) {
@@ -279,7 +279,7 @@ mod tests {
         parsed.unwrap_err().to_string()
     }
 
-    /// A refusal without the line of the text that it shows.
+    /// Returns a refusal without the line of the text that it shows.
     fn first_line(text: &str) -> String {
         let refusal = refusal(text);
         refusal.lines().next().unwrap_or_default().to_owned()

@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// The pattern is for text only.
+/// Returns the schema of a number or a text; the pattern is for text only.
 fn number_or_text(number: &str, units: &[Unit]) -> Schema {
     let units: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
     json_schema!({

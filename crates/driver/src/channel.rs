@@ -135,7 +135,7 @@ impl Channel {
         self.send_line(&line, name, deadline)
     }
 
-    /// Receives a message; `expected` is how errors call it.
+    /// Receives a message; `expected` is its name in errors.
     pub fn receive<T: DeserializeOwned>(
         &mut self,
         expected: &'static str,

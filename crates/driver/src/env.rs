@@ -1,9 +1,8 @@
 //! The environment that drivers and codec runners are started with.
 //!
-//! Two variables name the paths of the pipes to the lab; the program opens each once, input
-//! first. On a bench they are inherited pipes, under `/proc/self/fd`: end of file shows either
-//! side that the other has gone, wrappers and children included, provided that nobody else
-//! holds an end open.
+//! Two variables name the paths of the pipes to the lab; the program opens each once, input first.
+//! On a bench they are inherited pipes, under `/proc/self/fd`. End of file shows either side that
+//! the other has gone, wrappers and children included, provided that nobody else holds an end open.
 
 use std::ffi::OsString;
 use std::path::Path;

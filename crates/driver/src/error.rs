@@ -1,4 +1,4 @@
-//! Why a conversation with a driver failed: the reason shown in the failed cell.
+//! Errors of a conversation with a driver: the reason shown in the failed cell.
 
 use crate::channel::ChannelError;
 use crate::protocol::VERSION;

@@ -15,11 +15,11 @@
 //! 5. **close**: the driver closes its connections and exits.
 //!
 //! The host trusts nothing that it reads. Every line has a length limit, every wait a deadline. A
-//! row must belong to a call, come once, have its times in order and, on the shared clock, lie
-//! between the sending of `run` and the moment it was read ([`rows`]). The first violation ends
-//! the conversation, and its [`DriverError`] is the exact reason shown in the failed cell. Claims
-//! that only the server can refute (a protocol, a reused connection, early data, a digest) are
-//! checked later, against the server's log.
+//! row must belong to a call, come once, and have its times in order. On the shared clock the times
+//! must lie between the sending of `run` and the moment the row was read ([`rows`]). The first
+//! violation ends the conversation, and its [`DriverError`] is the exact reason shown in the failed
+//! cell. Claims that only the server can refute (a protocol, a reused connection, early data, a
+//! digest) are checked later, against the server's log.
 //!
 //! A driver reads requests with [`Request::parse`](protocol::Request::parse), which
 //! distinguishes an unknown type or word, to be answered `unsupported`, from a malformed line.

@@ -15,12 +15,12 @@ use crate::log_tail::LogTail;
 /// Most bytes of the log taken in one read.
 const LOG_CHUNK_BYTES: usize = 4096;
 
-/// Most reads of the log between two looks at the process: 64 KiB, all that a pipe on Linux
-/// holds (pipe(7)), so that children that outlive it and still write cannot keep us here.
+/// Most reads of the log between two looks at the process: 64 KiB, all that a pipe on Linux holds
+/// (pipe(7)). So children that outlive the process and still write cannot keep us here.
 const LOG_READS: usize = 16;
 
-/// A thread that reads the log of one program, of which the last 4,096 bytes are kept. The log is a
-/// pipe, so that no program can fill a disk with it or put something else in its place.
+/// A thread that reads the log of one program, and keeps its last 4,096 bytes. The log is a pipe,
+/// so that no program can fill a disk with it or put something else in its place.
 #[derive(Debug)]
 pub struct LogReader {
     tail: Arc<Mutex<LogTail>>,

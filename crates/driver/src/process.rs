@@ -1,8 +1,8 @@
 //! Drivers and codec runners as processes on the host, outside any bench.
 //!
 //! A [`Process`] starts with an empty home folder and the environment of [`base_env`]. Standard
-//! output and error are its log, of which the end is kept. A thread per process reads the log
-//! and sees the process exit, so that nothing polls.
+//! output and error are its log; the end of the log is kept. A thread per process reads the log and
+//! sees the process exit, so that nothing polls.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

@@ -16,7 +16,7 @@ const READY: &str = r#"{"type":"ready"}"#;
 const DONE: &str = r#"{"type":"done"}"#;
 const FAILED_CALL: &str = r#"{"type":"row","id":1,"start_ns":5,"end_ns":6,"error":{"kind":"connect","detail":"refused"}}"#;
 
-/// A driver that answers each request with the next of these texts, then closes its pipes.
+/// Starts a driver that answers each request with the next of these texts, then closes its pipes.
 fn scripted(answers: &[&str]) -> (Host, JoinHandle<()>) {
     let (host, mut requests, mut replies) = connected();
     let answers: Vec<String> = answers.iter().map(|text| (*text).to_owned()).collect();

@@ -173,7 +173,7 @@ fn row() -> impl Strategy<Value = Row> {
         )
 }
 
-/// JSON with the keys of a request and wrong values.
+/// Generates JSON with the keys of a request and wrong values.
 fn almost_request() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "\"hello\"",

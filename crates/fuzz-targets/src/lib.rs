@@ -1,4 +1,4 @@
-//! The fuzz targets: what parses the input of others, as functions of arbitrary bytes.
+//! The fuzz targets: parsers of foreign input, as functions of arbitrary bytes.
 //!
 //! A target panics if the input breaks what its comment says. The binaries in `fuzz/` run the targets with coverage
 //! feedback and AddressSanitizer. `tests/corpus.rs` runs them in the ordinary build, on the committed corpus and on

@@ -1,8 +1,8 @@
 //! The peer's control stream, before h3 sees it.
 //!
-//! h3 0.0.8 keeps every frame until its declared length has arrived, and does not tell its caller which streams a GOAWAY
-//! leaves unprocessed. The receiving half of each unidirectional stream therefore follows the frames of the control
-//! stream itself.
+//! h3 0.0.8 keeps every frame until its declared length has arrived, and does not report which streams a GOAWAY leaves
+//! unprocessed. The receiving half of each unidirectional stream therefore follows the frames of the control stream
+//! itself.
 
 use tokio::sync::watch;
 
@@ -41,7 +41,7 @@ impl GoAway {
     }
 }
 
-/// Tells [`GoAway`] of frames.
+/// Sends [`GoAway`] the ids in GOAWAY frames.
 pub(crate) type Sender = watch::Sender<Option<u64>>;
 
 pub(crate) fn channel() -> (Sender, GoAway) {
@@ -77,7 +77,7 @@ enum Expected {
 }
 
 impl Control {
-    /// Follows a stream whose frames have at most so many bytes.
+    /// Follows a stream whose frames have at most `max_frame_bytes`.
     pub(crate) fn new(max_frame_bytes: u64, go_away: Sender) -> Self {
         Self {
             max_frame_bytes,

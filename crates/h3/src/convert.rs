@@ -75,8 +75,8 @@ pub(crate) fn write_error(error: WriteError) -> StreamErrorIncoming {
     }
 }
 
-/// A rejection voids every stream opened before it, including the control stream, so it ends the
-/// HTTP/3 connection.
+/// Returns the error for rejected early data. A rejection voids every stream opened before it,
+/// including the control stream, so it ends the HTTP/3 connection.
 fn rejected_early_data(
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> StreamErrorIncoming {

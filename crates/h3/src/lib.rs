@@ -17,41 +17,38 @@
 //! | receiving half dropped early | stop, `H3_NO_ERROR` | stop, `H3_REQUEST_CANCELLED` | stop, `H3_NO_ERROR` |
 //! | peer sends STOP_SENDING | the rest is discarded, no error | error | error |
 //!
-//! First row: quinn *finishes* a stream that is dropped, so that half an upload looks complete;
-//! here only `poll_finish` finishes it. Second row: quinn stops with code 0, which is not an
-//! HTTP/3 code; a server that has answered without reading the whole request sends `H3_NO_ERROR`
-//! (RFC 9114 section 4.1). Third row: the response of such a server may be complete, and the
-//! client must not discard it (same section). If the response fails too, reading it returns the
+//! First row: quinn *finishes* a stream that is dropped, so that half an upload looks complete; here only `poll_finish`
+//! finishes it. Second row: quinn stops with code 0, which is not an HTTP/3 code. A server that has answered without
+//! reading the whole request sends `H3_NO_ERROR` (RFC 9114 section 4.1). Third row: the response of such a server may
+//! be complete, and the client must not discard it (same section). If the response fails too, reading it returns the
 //! error.
 //!
 //! # Cancelling
 //!
-//! A caller may abandon any poll, and poll for something else next. A read has no state except
-//! quinn's own, so it can be dropped, stopped or repeated at any time. Waiting to accept or open
-//! a stream does have state (a place in quinn's queue), which is part of the connection and not of
-//! the caller's future.
+//! A caller may abandon any poll, and poll for something else next. A read has no state except quinn's own, so it can
+//! be dropped, stopped or repeated at any time. Waiting to accept or open a stream does have state, a place in quinn's
+//! queue. That state is part of the connection and not of the caller's future.
 //!
 //! # Messages
 //!
-//! h3 ends a body at a DATA frame without bytes, buffers any other frame up to its declared length, without bound, and
-//! does not check the place of pseudo-fields. Here the frames of requests, responses and the control stream are checked
-//! as they arrive: empty DATA frames are dropped, and a peer that breaks a rule gets the error that RFC 9114 asks for,
-//! while the caller gets a [`Refused`] as the source of `StreamError::Undefined`.
+//! h3 ends a body at a DATA frame without bytes and does not check the place of pseudo-fields. It buffers any other
+//! frame up to its declared length, without bound. Here the frames of requests, responses and the control stream are
+//! checked as they arrive. Empty DATA frames are dropped, and a peer that breaks a rule gets the error that RFC 9114
+//! asks for. The caller gets a [`Refused`] as the source of `StreamError::Undefined`.
 //!
-//! [`Connection::go_away`] tells which streams the peer will not process, [`Connection::reserve`] whether it allows
-//! another one; h3 tells neither.
+//! [`Connection::go_away`] reports which streams the peer will not process, [`Connection::reserve`] whether it allows
+//! another one; h3 reports neither.
 //!
 //! # Early data
 //!
-//! [`Connection::with_accepted_requests`] also keeps, for each accepted request, what h3 does not
-//! expose: whether it arrived before the handshake was over, and a future of its delivery. A
-//! client whose early data is rejected gets a connection error on all its streams and has to start
-//! again with `Connection::new` on a new QUIC connection.
+//! [`Connection::with_accepted_requests`] also keeps what h3 does not expose of accepted requests: whether one
+//! arrived before the handshake was over, and a future of its delivery. A client whose early data is rejected gets a
+//! connection error on all its streams. It has to start again with `Connection::new` on a new QUIC connection.
 //!
 //! # Resumption
 //!
-//! quinn does not tell whether a handshake resumed a session. [`CountingVerifier`] does: such a handshake
-//! verifies no certificates.
+//! quinn does not report whether a handshake resumed a session. [`CountingVerifier`] does: such a handshake verifies no
+//! certificates.
 
 mod accepted;
 mod connection;

@@ -1,9 +1,9 @@
 //! The frames of a request or a response, before h3 sees them.
 //!
-//! h3 0.0.8 ends a body at a DATA frame without bytes, keeps every other frame until its declared length has arrived,
-//! does not check where pseudo-fields are, and closes the whole connection where a single message is at fault. The
-//! receiving half of each such stream therefore follows the frames itself: empty DATA frames (RFC 9114 section 7.2.1)
-//! are dropped, long frames and malformed messages are refused.
+//! h3 0.0.8 ends a body at a DATA frame without bytes and keeps every other frame until its declared length has
+//! arrived. It does not check where pseudo-fields are, and closes the whole connection where a single message is at
+//! fault. The receiving half of each such stream therefore follows the frames itself. Empty DATA frames (RFC 9114
+//! section 7.2.1) are dropped, long frames and malformed messages are refused.
 
 use std::collections::VecDeque;
 
@@ -16,8 +16,8 @@ use crate::varint::VarInt;
 /// Frame types, RFC 9114 section 7.2.
 const DATA: u64 = 0x00;
 const HEADERS: u64 = 0x01;
-/// Frames that belong to the control stream or are reserved because HTTP/2 had them (RFC 9114 sections 7.2 and 11.2.1),
-/// and pushes, which nobody here allows.
+/// Frames that belong to the control stream or are reserved because HTTP/2 had them (RFC 9114 sections 7.2 and 11.2.1).
+/// Pushes are refused, too: nobody here allows them.
 const UNEXPECTED: [u64; 9] = [0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0d];
 /// Opens a WebTransport stream: no frame follows (draft-ietf-webtrans-http3). h3 refuses it.
 const WEBTRANSPORT_STREAM: u64 = 0x41;
@@ -59,7 +59,7 @@ enum Stage {
 }
 
 impl Messages {
-    /// Follows a response, or else a request, whose frames other than DATA have at most so many bytes.
+    /// Follows a response, or else a request, whose frames other than DATA have at most `max_frame_bytes`.
     pub(crate) fn new(is_response: bool, max_frame_bytes: u64) -> Self {
         Self {
             is_response,
@@ -169,7 +169,7 @@ impl Messages {
         Ok(())
     }
 
-    /// Takes a part of a payload of which so many bytes were missing.
+    /// Takes a part of a payload that had `missing_bytes` left before.
     fn payload(&mut self, frame_type: u64, part: &[u8], missing_bytes: u64) -> Result<(), Refused> {
         let missing_bytes = missing_bytes - part.len() as u64;
         if missing_bytes > 0 {

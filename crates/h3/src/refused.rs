@@ -1,4 +1,4 @@
-//! Why a stream was refused before h3 saw the offending bytes.
+//! Errors of streams that were refused before h3 saw the offending bytes.
 
 use std::error::Error;
 use std::fmt;

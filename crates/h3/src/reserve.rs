@@ -12,13 +12,13 @@ use tokio::sync::Notify;
 /// A stream's two halves.
 pub(crate) type Bidi = (quinn::SendStream, quinn::RecvStream);
 
-/// Request streams opened in advance, which shows whether the peer's limit (RFC 9000 section 4.6) allows another one:
-/// quinn does not tell the limit. The next requests on the connection use them; opening alone sends nothing.
+/// Request streams opened in advance. They show whether the peer's limit (RFC 9000 section 4.6) allows another one:
+/// quinn does not report the limit. The next requests on the connection use them; opening alone sends nothing.
 #[derive(Clone)]
 pub struct Reserve {
     connection: quinn::Connection,
     streams: Arc<Mutex<VecDeque<Bidi>>>,
-    /// Tells requests that wait for a stream of one in reserve.
+    /// Signals requests that wait for a stream that one is in reserve.
     came: Arc<Notify>,
 }
 
@@ -31,7 +31,7 @@ impl Reserve {
         }
     }
 
-    /// Opens streams until so many are in reserve. Returns false if the peer does not allow that now.
+    /// Opens streams until `streams` are in reserve. Returns false if the peer does not allow that now.
     pub fn fill(&self, streams: usize) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         while self.streams().len() < streams {

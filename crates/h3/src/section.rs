@@ -1,6 +1,6 @@
 //! Pseudo-fields of encoded field sections (RFC 9204 section 4.5).
 //!
-//! h3 0.0.8 keeps the last of repeated pseudo-fields, takes them anywhere and ignores them in trailers; it hands over a
+//! h3 0.0.8 keeps the last of repeated pseudo-fields, takes them anywhere and ignores them in trailers. It returns a
 //! map, which no longer shows them. Therefore sections are examined before h3 decodes them. Nothing is decoded here:
 //! representations are walked, and a pseudo-field shows by its index or by the bytes of its name.
 
@@ -157,7 +157,7 @@ impl<'a> Lines<'a> {
         Ok((is_coded, string))
     }
 
-    /// Takes an integer with a prefix of so many bits (RFC 7541 section 5.1).
+    /// Takes an integer with a prefix of `prefix_bits` bits (RFC 7541 section 5.1).
     fn integer(&mut self, prefix_bits: u32) -> Result<u64, Refused> {
         let mask = u8::MAX >> (8 - prefix_bits);
         let mut value = u64::from(self.byte()? & mask);
@@ -212,7 +212,7 @@ fn literal_name((is_coded, name): (bool, &[u8])) -> Option<Pseudo> {
     is_pseudo.then_some(Pseudo::Unknown)
 }
 
-/// Whether a status begins with 1, which is 00001 in the Huffman code.
+/// Reports whether a status begins with 1, which is 00001 in the Huffman code.
 fn is_interim((is_coded, status): (bool, &[u8])) -> bool {
     status.first().is_some_and(|first| {
         if is_coded {
@@ -227,7 +227,7 @@ fn is_interim((is_coded, status): (bool, &[u8])) -> bool {
 mod tests {
     use super::*;
 
-    /// A section with these lines.
+    /// Returns a section with these lines.
     fn section(lines: &[&[u8]]) -> Vec<u8> {
         [&[&[0, 0][..]], lines].concat().concat()
     }

@@ -8,9 +8,8 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Counts the certificate chains that another verifier is given. A handshake that verifies none has
-/// resumed a session (RFC 8446 section 2.2: the pre-shared key authenticates the server); quinn offers no
-/// other way to find out.
+/// Counts the certificate chains that another verifier is given. A handshake that verifies none has resumed a session
+/// (RFC 8446 section 2.2: the pre-shared key authenticates the server). quinn offers no other way to find out.
 #[derive(Debug)]
 pub struct CountingVerifier {
     inner: Arc<dyn ServerCertVerifier>,

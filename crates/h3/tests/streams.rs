@@ -22,8 +22,8 @@ use h3_quic::{BidiStream, Connection, OpenStreams};
 use http::{Request, Response};
 use quinn::{ConnectionError, ReadError, ReadToEndError, VarInt};
 
-/// A HEADERS frame (RFC 9114 section 7.2.2) of `POST https://localhost/`, with names and values
-/// from QPACK's static table (RFC 9204 appendix A): entries 20, 1, 23 and the name of entry 0.
+/// A HEADERS frame (RFC 9114 section 7.2.2) of `POST https://localhost/`. Names and values are from
+/// QPACK's static table (RFC 9204 appendix A): entries 20, 1, 23 and the name of entry 0.
 const POST_HEADERS: &[u8] = b"\x01\x10\x00\x00\xd4\xc1\xd7\x50\x09localhost";
 
 type Requests = SendRequest<OpenStreams, Bytes>;

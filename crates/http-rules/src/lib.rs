@@ -1,7 +1,7 @@
-//! What makes an HTTP message valid (RFC 9110), on HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114).
+//! Rules for valid HTTP messages (RFC 9110), on HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114).
 //!
 //! The rules of requests and responses stand here once, for every version. A client calls [`check_request`] before it
-//! chooses a connection, then [`check_response`] for each head, [`BodyLength`] for each piece of a body and
+//! chooses a connection. Then it calls [`check_response`] for each head, [`BodyLength`] for each piece of a body and
 //! [`check_trailers`] at its end. Frames, chunks and field syntax are left to the libraries that parse them; this crate
 //! sees what they hand over.
 //!
@@ -51,7 +51,7 @@ pub fn fields_bytes(fields: &http::HeaderMap) -> usize {
         .sum()
 }
 
-/// `te` may go over HTTP/2 and HTTP/3 with one value only, which HTTP/1.1 understands as well.
+/// Checks `te`: over HTTP/2 and HTTP/3 it may have one value only, which HTTP/1.1 understands as well.
 fn check_te(fields: &http::HeaderMap) -> Result<(), Violation> {
     let mut values = fields.get_all(TE).iter();
     match values.all(|value| value.as_bytes().eq_ignore_ascii_case(b"trailers")) {

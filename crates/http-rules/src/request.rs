@@ -12,8 +12,8 @@ pub const MAX_REQUEST_FIELDS: usize = 1_024;
 pub const MAX_REQUEST_HEAD_BYTES: usize = 256 << 10;
 
 /// Checks the head of a request whose body has this many bytes, if that is known, and writes it as every version sends
-/// it: `host` becomes the authority, `content-length` is that of the body, the path begins with a slash and is ASCII,
-/// and values have no blanks around them.
+/// it. `host` becomes the authority, and `content-length` is that of the body. The path begins with a slash and is
+/// ASCII, and values have no blanks around them.
 ///
 /// # Errors
 ///
@@ -43,8 +43,8 @@ pub fn check_request(head: &mut request::Parts, body_bytes: Option<u64>) -> Resu
     Ok(())
 }
 
-/// Returns the length of a head as RFC 9113 section 6.5.2 and RFC 9114 section 4.2.2 count it: names and values, and
-/// 32 bytes for each field.
+/// Returns the length of a head as RFC 9113 section 6.5.2 and RFC 9114 section 4.2.2 count it. These are names and
+/// values, and 32 bytes for each field.
 pub fn head_bytes(head: &request::Parts) -> usize {
     let authority = head
         .uri
@@ -58,8 +58,8 @@ pub fn head_bytes(head: &request::Parts) -> usize {
     fields_bytes(&head.headers) + head.method.as_str().len() + authority + path + pseudo
 }
 
-/// Blanks around a value are no part of it over HTTP/1.1 (RFC 9110 section 5.5), and malformed over HTTP/2 (RFC 9113
-/// section 8.2.1).
+/// Removes blanks around values. They are no part of a value over HTTP/1.1 (RFC 9110 section 5.5), and malformed over
+/// HTTP/2 (RFC 9113 section 8.2.1).
 fn trim_values(fields: &mut HeaderMap) {
     for value in fields.values_mut() {
         let trimmed = value.as_bytes().trim_ascii();

@@ -15,12 +15,12 @@ pub struct Framing {
     pub length: BodyLength,
     /// Whether the connection may carry another request (HTTP/1 only).
     pub reusable: bool,
-    /// Whether a transfer coding was named that is none, `identity` of RFC 2616, which leaves the length in force where
-    /// RFC 9112 knows nothing but the connection's end.
+    /// Whether the only transfer coding named was `identity` of RFC 2616, which is none. The length stays in force
+    /// then, where RFC 9112 knows nothing but the connection's end.
     pub is_identity: bool,
 }
 
-/// Checks the head of a final response to a request with this method, and removes a `content-length` that
+/// Checks the head of a final response to a request with this method. Removes a `content-length` that
 /// `transfer-encoding` overrides, or a `transfer-encoding` that says nothing.
 ///
 /// # Errors
@@ -82,7 +82,7 @@ fn check_fields(version: Version, fields: &HeaderMap) -> Result<(), Violation> {
     check_te(fields)
 }
 
-/// Whether transfer codings are named and all are `identity`.
+/// Reports whether transfer codings are named and all are `identity`.
 fn names_identity(fields: &HeaderMap) -> bool {
     let mut values = fields.get_all(TRANSFER_ENCODING).iter().peekable();
     let is_identity = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");

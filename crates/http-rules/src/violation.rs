@@ -1,4 +1,4 @@
-//! The rules by what breaks them.
+//! Violations of the rules, one for each rule.
 
 use crate::Version;
 

@@ -1,6 +1,6 @@
 //! Serves random answers whose truth is known, for tests of clients in other languages.
 //!
-//! `serve_scripts SEED CASES FILE` serves as many cases over each of HTTP/1.1, HTTP/2 and HTTP/3, writes the
+//! `serve_scripts SEED CASES FILE` serves as many cases over each of HTTP/1.1, HTTP/2 and HTTP/3. It writes the
 //! certificate to trust to `FILE` as PEM, and prints a line of JSON for each case. `/count/SEED` answers how many
 //! requests for `/SEED` have come. The program ends when its standard input does.
 

@@ -133,7 +133,7 @@ fn qpack_entry(index: usize) -> Field {
     (name.to_owned(), value.to_owned())
 }
 
-/// Takes an integer with a prefix of so many bits.
+/// Takes an integer with a prefix of `prefix` bits.
 fn integer(block: &mut &[u8], prefix: u32) -> Option<usize> {
     let (&first, mut rest) = block.split_first()?;
     let most = (1 << prefix) - 1;
@@ -152,7 +152,7 @@ fn integer(block: &mut &[u8], prefix: u32) -> Option<usize> {
     Some(value)
 }
 
-/// Takes a string whose length has a prefix of so many bits, with the bit of Huffman's code before it.
+/// Takes a string whose length has a prefix of `prefix` bits, with the bit of Huffman's code before it.
 fn text(block: &mut &[u8], prefix: u32) -> Option<String> {
     let is_coded = block.first()? & (1 << prefix) != 0;
     let length = integer(block, prefix)?;

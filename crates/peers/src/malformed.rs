@@ -24,7 +24,8 @@ pub(crate) fn malformed(protocol: Protocol, method: &str, rng: &mut Rng) -> Malf
     }
 }
 
-/// HTTP/1.1: each has what follows `HTTP/1.1 `, or all if it begins otherwise, and the body that may arrive.
+/// Picks a malformed response over HTTP/1.1. Each has the text after `HTTP/1.1 `, or all of it if it begins otherwise,
+/// and the body that may arrive.
 fn text(method: &str, rng: &mut Rng) -> Malformed {
     const CHUNKED: &str = "transfer-encoding: chunked\r\n\r\n";
     let heads = [
@@ -94,7 +95,7 @@ fn text(method: &str, rng: &mut Rng) -> Malformed {
     }
 }
 
-/// HTTP/2 and HTTP/3.
+/// Picks a malformed response over HTTP/2 or HTTP/3.
 fn framed(protocol: Protocol, method: &str, rng: &mut Rng) -> Malformed {
     let message = |what: &str, steps: Vec<Step>, body: &[u8]| Malformed {
         what: what.to_owned(),
@@ -158,7 +159,7 @@ fn framed(protocol: Protocol, method: &str, rng: &mut Rng) -> Malformed {
     }
 }
 
-/// A body that is not as long as its head says.
+/// Creates a body that is not as long as its head says.
 fn length(rng: &mut Rng) -> Malformed {
     let count = rng.below(20_000);
     let body = rng.bytes(count);
@@ -194,7 +195,7 @@ fn length(rng: &mut Rng) -> Malformed {
 
 type Fields = Vec<(&'static str, &'static str)>;
 
-/// The fields of a head that breaks a rule of messages.
+/// Picks the fields of a head that breaks a rule of messages.
 fn head(rng: &mut Rng) -> (&'static str, Fields) {
     let ok = (":status", "200");
     rng.pick(&[
@@ -222,8 +223,8 @@ fn head(rng: &mut Rng) -> (&'static str, Fields) {
     ])
 }
 
-/// The fields of a head that breaks the syntax of fields. A client may close the connection for it (RFC 9113 section
-/// 5.4.1), as h2 does.
+/// Picks the fields of a head that breaks the syntax of fields. A client may close the connection for it (RFC 9113
+/// section 5.4.1), as h2 does.
 fn field_syntax(rng: &mut Rng) -> (&'static str, Fields) {
     let ok = (":status", "200");
     rng.pick(&[

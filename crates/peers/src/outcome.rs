@@ -1,4 +1,4 @@
-//! What a client made of a case, and whether that is true.
+//! Outcomes: what a client made of a case, and whether that is true.
 
 use crate::server::Request;
 use crate::{Case, Field, Protocol, Truth};

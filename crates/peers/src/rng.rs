@@ -5,7 +5,7 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// Begins the sequence of a seed.
+    /// Creates the sequence of a seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -24,7 +24,7 @@ impl Rng {
         (self.next() % limit as u64) as usize
     }
 
-    /// Returns true in so many of a hundred cases.
+    /// Returns true in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -19,8 +19,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// How many wrong outcomes are described.
 const SHOWN: usize = 40;
 
-/// Starts servers for random cases over this version of HTTP, lets `send` send the request of each case to the URL that
-/// it gets, and compares the outcomes with the truth. Cases with a known fault of the client are left out.
+/// Starts servers for random cases over this version of HTTP, and lets `send` send the request of each case to the URL
+/// that it gets. Compares the outcomes with the truth. Cases with a known fault of the client are left out.
 ///
 /// The environment variable `COMMUTE_SEED` sets the first seed, 1 by default, and `COMMUTE_CASES` the number of cases in
 /// place of `cases`.

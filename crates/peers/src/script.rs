@@ -1,4 +1,4 @@
-//! What a server answers to one request, step by step.
+//! Scripts: a server's answer to one request, step by step.
 
 use std::time::Duration;
 

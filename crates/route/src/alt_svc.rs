@@ -28,8 +28,9 @@ pub enum AltSvc {
 }
 
 /// Reads the field of a response from an origin on `origin_port`. Of several offers of HTTP/3 the
-/// first counts. Ignored are other hosts, because their certificate would have to be checked for
-/// this one, and unprivileged ports for a privileged origin: anyone on its host may listen there.
+/// first counts. Offers of other hosts are ignored, because their certificate would have to be
+/// checked for this one. So are unprivileged ports for a privileged origin: anyone on its host may
+/// listen there.
 pub fn parse(field: &[u8], origin_port: u16) -> AltSvc {
     let cut = &field[..field.len().min(MAX_BYTES)];
     let Ok(text) = std::str::from_utf8(cut) else {

@@ -1,4 +1,4 @@
-//! What is known of networks and origins, in bounds.
+//! The router's knowledge of networks and origins, in bounds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -137,7 +137,7 @@ impl Book {
         row
     }
 
-    /// The port of an offer that still holds.
+    /// Returns the port of an offer of HTTP/3 that is still valid, and marks the offer as used.
     pub(crate) fn offer(&mut self, origin: Digest, now: Moment) -> Option<u16> {
         let offer = self
             .offers
@@ -160,7 +160,7 @@ impl Book {
         self.offers.insert(origin, offer);
     }
 
-    /// The app says that the origin speaks HTTP/3 on this port.
+    /// Records the app's hint that the origin offers HTTP/3 on this port.
     pub(crate) fn set_hint(&mut self, origin: Digest, port: u16, now: Moment) {
         self.set_offer(origin, port, LONGEST_MAX_AGE, now);
         if let Some(offer) = self.offers.get_mut(&origin) {
@@ -178,7 +178,8 @@ impl Row {
         &mut self.learnt[class as usize]
     }
 
-    /// Bytes of the larger body: what the app says, or what the last response of this kind had.
+    /// Returns the bytes of the request's larger body: what the app says, or the last response of
+    /// this kind.
     pub(crate) fn expected_bytes(&self, ask: &Ask) -> u64 {
         let usual = self.kinds.usual_bytes(ask.kind);
         usual.max(ask.bytes).unwrap_or(0)

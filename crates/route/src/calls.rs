@@ -226,7 +226,8 @@ impl Router {
         }
     }
 
-    /// A response comes over this connection. Returns whether it was silent.
+    /// Records that the head of a response came over this connection. Returns whether the
+    /// connection was silent.
     fn answered(&mut self, id: ConnId) -> bool {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {
@@ -273,7 +274,8 @@ impl Router {
         self.open_to_learn(&call);
     }
 
-    /// A request has left a connection.
+    /// Removes a request from a connection. Closes the connection if it is spent, draining or
+    /// silent, and gives its room to requests that wait.
     pub(crate) fn left(&mut self, id: CallId, conn_id: ConnId) {
         let Some(conn) = self.conns.get_mut(&conn_id) else {
             return;
@@ -325,7 +327,7 @@ impl Router {
         }
     }
 
-    /// Whether another request may be hedged: at most one in twenty, and one more.
+    /// Reports whether another request may be hedged: at most one in twenty, and one more.
     pub(crate) fn may_hedge(&self) -> bool {
         self.hedges <= self.all_calls / 20
     }

@@ -1,4 +1,4 @@
-//! Which open connection a request takes.
+//! The choice among open connections for a request.
 
 use crate::conn::{Conn, ConnState};
 use crate::event::{Ask, ConnId, Origin, Policy, Transport};
@@ -8,7 +8,7 @@ use crate::standing::Trial;
 use crate::why::Why;
 
 impl Router {
-    /// Whether a request with this policy may go over this transport.
+    /// Reports whether a request with this policy may go over this transport.
     pub(crate) fn allows(&self, policy: Policy, over: Transport) -> bool {
         match (policy, over) {
             (Policy::H3, Transport::Tcp) | (Policy::H2 | Policy::H1, Transport::Quic) => false,
@@ -17,8 +17,8 @@ impl Router {
         }
     }
 
-    /// A free connection over this transport, if the policy allows that. Where HTTP/3 has failed, it
-    /// has to prove itself by one request at a time that may be repeated.
+    /// Returns a free connection over this transport, if the policy allows that. Where HTTP/3 has failed, it has to
+    /// prove itself by one request at a time that may be repeated.
     pub(crate) fn usable(&self, origin: &Origin, ask: &Ask, over: Transport) -> Option<ConnId> {
         let allowed = self.allows(ask.policy, over);
         let conn = allowed
@@ -37,7 +37,7 @@ impl Router {
         trusted.then_some(conn)
     }
 
-    /// A connection whose handshake is not done and that may take this request nevertheless.
+    /// Returns a connection whose handshake is not done but that may take this request early.
     pub(crate) fn early_conn(&self, origin: &Origin, ask: &Ask) -> Option<ConnId> {
         let network = self.network_id()?;
         let takes = |conn: &Conn| {
@@ -53,7 +53,7 @@ impl Router {
         Some(*conn.0)
     }
 
-    /// HTTP/3 to an origin on this network.
+    /// Returns the state of HTTP/3 to an origin on this network.
     pub(crate) fn trial(&self, origin: &Origin) -> Trial {
         let digest = self.book.digest(origin);
         let row = self
@@ -62,7 +62,7 @@ impl Router {
         row.map_or(Trial::Untried, |row| row.trial)
     }
 
-    /// Both transports have a connection: goes by what was learnt.
+    /// Chooses a transport by what was learnt, when both have a connection.
     pub(crate) fn choose(&mut self, origin: &Origin, ask: &Ask) -> (Transport, Why) {
         if ask.policy == Policy::Race {
             return (Transport::Quic, Why::Pinned(Transport::Quic));
@@ -115,7 +115,8 @@ impl Router {
         }
     }
 
-    /// Only one transport has a connection: says what keeps the other one away, if anything does.
+    /// Returns the reason for the only transport that has a connection: what keeps the other one away, if anything
+    /// does.
     pub(crate) fn why_only(&self, origin: &Origin, ask: &Ask, over: Transport) -> Why {
         match (ask.policy, over) {
             (Policy::H1 | Policy::H2 | Policy::H3, _) => Why::Pinned(over),

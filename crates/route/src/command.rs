@@ -1,4 +1,4 @@
-//! What the router wants done.
+//! Commands of the router to its caller.
 
 use std::net::SocketAddr;
 
@@ -95,7 +95,7 @@ pub enum Command {
     Sample(ConnId),
     /// Send something that the peer must acknowledge.
     Probe(ConnId),
-    /// Send from a new local port, on the network that is now the default one: a middlebox may have
-    /// forgotten the old port, or the old network is gone.
+    /// Send from a new local port, on the network that is now the default one. A middlebox may have forgotten the old
+    /// port, or the old network is gone.
     Nudge(ConnId),
 }

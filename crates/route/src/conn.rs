@@ -58,17 +58,17 @@ impl ConnState {
 }
 
 impl Conn {
-    /// Whether it leads to this origin over this transport.
+    /// Reports whether the connection leads to this origin over this transport.
     pub(crate) fn is_of(&self, origin: &Origin, over: Transport) -> bool {
         self.origin == *origin && self.over == over
     }
 
-    /// Whether it is ready and this is its version of HTTP.
+    /// Reports whether the connection is ready and uses this version of HTTP.
     pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
         self.state == ConnState::Ready(protocol)
     }
 
-    /// Whether it can take a request now.
+    /// Reports whether the connection can take another request now.
     pub(crate) fn is_free(&self) -> bool {
         let has_room = match self.state {
             ConnState::Ready(Protocol::H1) => self.calls.is_empty(),
@@ -78,7 +78,7 @@ impl Conn {
         has_room && !self.full && !self.is_spent() && !self.watch.is_silent()
     }
 
-    /// Notes that a response came over it; returns whether it was silent.
+    /// Records that a response arrived on the connection. Returns whether the connection was silent.
     pub(crate) fn hear(&mut self, now: Moment) -> bool {
         let was_silent = self.watch.is_silent();
         self.watch.heard(now);
@@ -86,7 +86,7 @@ impl Conn {
         was_silent
     }
 
-    /// Whether it works: it is open, and nothing that it owes is late.
+    /// Reports whether the connection works: it is open, and nothing that it owes is late.
     pub(crate) fn is_alive(&self) -> bool {
         !self.state.is_opening() && !self.watch.is_silent()
     }
@@ -121,13 +121,13 @@ pub(crate) struct Call {
     pub(crate) before: Option<Policy>,
     /// The network on which it failed over HTTP/3, so that it takes TCP now.
     pub(crate) left_quic: Option<NetworkId>,
-    /// Whether its time tells something: it was sent at once, once, beside no other.
+    /// Whether its time can be learnt from: the request was sent at once, once, beside no other.
     pub(crate) teaches: bool,
     pub(crate) why: Why,
 }
 
 impl Call {
-    /// Whether this connection has it, and no other one.
+    /// Reports whether the request is on this connection and on no other.
     pub(crate) fn is_only_on(&self, conn: ConnId) -> bool {
         matches!(self.copies[..], [copy] if copy.conn == conn)
     }
@@ -146,7 +146,7 @@ pub(crate) struct Copy {
     pub(crate) cut_off: bool,
 }
 
-/// An origin for which something is under way.
+/// An origin with a lookup, a race, a pause or requests that wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub(crate) digest: Digest,
@@ -213,13 +213,13 @@ impl Site {
         self.waiting.is_empty() && self.lookup.is_none() && self.races.is_empty()
     }
 
-    /// Whether something is under way, or will be, that may give a request with this policy a connection.
+    /// Reports whether a lookup, a race or a pause may give a request with this policy a connection.
     pub(crate) fn serves(&self, policy: Policy) -> bool {
         let pauses = |backoff: &Backoff| backoff.until.is_some();
         self.backoffs.get(&policy).is_some_and(pauses) || self.opens_for(policy)
     }
 
-    /// Whether a lookup or race is under way that may.
+    /// Reports whether a lookup or a race is under way that may give a request with this policy a connection.
     pub(crate) fn opens_for(&self, policy: Policy) -> bool {
         let serves = |purpose: &Purpose| match purpose {
             Purpose::Calls(of) => {

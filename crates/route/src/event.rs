@@ -1,4 +1,4 @@
-//! What the router is told.
+//! Inputs of the router.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,14 +27,14 @@ pub struct ConnId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueryId(pub u64);
 
-/// A network as the platform tells networks apart, e.g. a digest of operator or gateway.
+/// A network as the platform distinguishes networks, e.g. by a digest of operator or gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkId(pub [u8; 16]);
 
 /// What a network is, for monitoring; nothing is decided by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetworkKind {
-    /// Not told, or none of the others.
+    /// Not reported, or none of the others.
     #[default]
     Other,
     /// Wi-Fi.
@@ -107,8 +107,8 @@ pub struct Ask {
     pub kind: u64,
     /// Whether it must not be used to learn.
     pub urgent: bool,
-    /// Whether it may be sent before a handshake is done, so that somebody on the way may repeat it (RFC 8470):
-    /// a GET, HEAD or OPTIONS without a body, which the app allows.
+    /// Whether the request may be sent before a handshake is done. An attacker on the path may then replay it (RFC
+    /// 8470). Such a request is a GET, HEAD or OPTIONS without a body, and the app allows it.
     pub early: bool,
     /// How it may be routed.
     pub policy: Policy,
@@ -210,7 +210,7 @@ pub enum Event<'a> {
     Disconnect,
     /// The app wants the connections closed that carry no request.
     CloseIdle,
-    /// The app says that the origin speaks HTTP/3 on this port.
+    /// The app says that the origin supports HTTP/3 on this port.
     Hint {
         /// Whose.
         origin: &'a Origin,
@@ -261,7 +261,7 @@ pub enum Event<'a> {
     Ready {
         /// The connection.
         conn: ConnId,
-        /// What it speaks.
+        /// The version of HTTP that it uses.
         protocol: Protocol,
         /// Whether it may move to another path (RFC 9000 section 9): never over TCP.
         migrates: bool,
@@ -277,8 +277,8 @@ pub enum Event<'a> {
     GoAway(ConnId),
     /// The peer closed the connection without an error. Calls on it fail by their own events.
     Finished(ConnId),
-    /// The connection could not take a request that was sent there, of which nothing was sent: the peer's limit is
-    /// reached, or bodies that nobody reads hold its window.
+    /// The connection could not take a request, and nothing of the request was sent. The peer's limit is reached, or
+    /// bodies that nobody reads hold its window.
     Full {
         /// The request.
         call: CallId,
@@ -299,8 +299,8 @@ pub enum Event<'a> {
         kept: bool,
         /// The value of `Alt-Svc`, or nothing.
         alt_svc: &'a [u8],
-        /// Whether the rest of the body can be asked for on another connection: a GET of a length
-        /// that is known, with ranges (RFC 9110 section 14) and a strong validator.
+        /// Whether another connection can send the rest of the body. The request must be a GET, and the response must
+        /// have a known length, ranges (RFC 9110 section 14) and a strong validator.
         resumable: bool,
     },
     /// A response is complete.
@@ -344,7 +344,7 @@ pub enum Event<'a> {
 }
 
 impl Origin {
-    /// The origin of `https://host:port`.
+    /// Creates the origin of `https://host:port`.
     pub fn new(host: &str, port: u16) -> Self {
         let host = host.to_ascii_lowercase().into();
         Self { host, port }
@@ -355,7 +355,7 @@ impl Transport {
     /// Both, HTTP/3's first.
     pub const ALL: [Self; 2] = [Self::Quic, Self::Tcp];
 
-    /// The other one.
+    /// Returns the other transport.
     pub const fn other(self) -> Self {
         match self {
             Self::Quic => Self::Tcp,

@@ -1,4 +1,4 @@
-//! What the router knows of an origin, in words.
+//! The router's knowledge of an origin as text.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use crate::standing::{Trial, Udp};
 use crate::why::Why;
 
 impl Router {
-    /// Says what is known of an origin on this network and what a request would do, a line each,
-    /// as of the last event.
+    /// Returns what is known of an origin on this network and what a request would do, one fact per
+    /// line, as of the last event.
     pub fn explain(&self, origin: &Origin) -> String {
         let mut text = format!("{}:{}\n", origin.host, origin.port);
         let Some(network) = self.network_id() else {
@@ -87,7 +87,7 @@ impl Router {
 }
 
 impl Router {
-    /// The state of HTTP/3 to an origin on this network, by the names of `docs/client.md`.
+    /// Returns the state of HTTP/3 to an origin on this network, by the names of `docs/client.md`.
     fn standing(&self, origin: &Origin) -> &'static str {
         let (now, digest) = (self.now, self.book.digest(origin));
         let offer = self.book.offers.get(&digest);
@@ -107,7 +107,7 @@ impl Router {
 }
 
 impl Router {
-    /// The state of UDP on a network, by the names of `docs/client.md`.
+    /// Returns the state of UDP on a network, by the names of `docs/client.md`.
     fn udp(&self, network: NetworkId) -> &'static str {
         match self.book.networks.get(&network).map(|row| row.udp) {
             None | Some(Udp::Unknown | Udp::Unanswered { .. }) => "not known",

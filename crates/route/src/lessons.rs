@@ -1,4 +1,4 @@
-//! What requests and connections teach about the two transports.
+//! Lessons about the two transports, drawn from requests and connections.
 
 use std::time::Duration;
 
@@ -47,8 +47,8 @@ impl Router {
         }
     }
 
-    /// Whether the rest of a large body that comes over `over` may be asked for over the other
-    /// transport, too, to compare the two.
+    /// Reports whether the rest of a large body that comes over `over` may be fetched over the
+    /// other transport, too, to compare the two.
     pub fn may_compare(&mut self, origin: &Origin, over: Transport) -> bool {
         let (now, other) = (self.now, over.other());
         let metered = self.network.is_none_or(|network| network.metered);
@@ -70,7 +70,7 @@ impl Router {
     }
 
     /// Learns from a body whose rest came over both transports at the same time, one of them much
-    /// faster: where they share a bottleneck they do not differ so much.
+    /// faster. On a shared bottleneck the two would differ less.
     pub(crate) fn learn_comparison(&mut self, origin: &Origin, faster: Transport, ratio: f64) {
         let now = self.now;
         if let Some(row) = self.current_row(origin) {

@@ -1,8 +1,8 @@
 //! The client's policy: which connection a request takes.
 //!
-//! The [`Router`] is told what happens and when ([`Event`], [`Moment`]) and says what to do
-//! ([`Command`]). It opens nothing, sends nothing and reads no clock, so the same events give the
-//! same commands on any machine, and a test can let years pass.
+//! The [`Router`] receives events ([`Event`]) with their time ([`Moment`]) and returns commands ([`Command`]). It opens
+//! nothing, sends nothing and reads no clock. So the same events give the same commands on any machine, and a test can
+//! let years pass.
 //!
 //! # What it decides
 //!
@@ -27,9 +27,10 @@
 //! | TCP was learnt to open faster | as much later | at once |
 //! | HTTP/3 failed, and may be tried again | 10 ms later | at once |
 //!
-//! A lane whose last attempt fails lets the other one begin at once. An attempt that a peer has answered puts the
-//! next ones off by an RTT. The first connection that is ready takes what waits; a TCP attempt that lost is given
-//! up, one over QUIC goes on for up to 10 s, because it may still be of use. A certificate that is refused ends it.
+//! A lane whose last attempt fails lets the other one begin at once. An attempt that a peer has answered puts the next
+//! ones off by an RTT. The first connection that is ready takes the requests that wait. A TCP attempt that lost is
+//! given up. A QUIC attempt that lost goes on for up to 10 s, because it may still be of use. A certificate that is
+//! refused ends the race.
 //!
 //! # HTTP/3 to an origin on a network
 //!
@@ -48,22 +49,23 @@
 //!
 //! # Silence
 //!
-//! A connection that owes a response and from which nothing comes for half a second, or two probe time-outs
-//! (RFC 9002), is asked for something that must be acknowledged. If that has no answer for as long again it is
-//! *silent*: it is [nudged](Command::Nudge) every second, takes no more requests, and those on it that may be
-//! repeated are hedged over another connection, one in twenty and one more. Once a hedge is answered all of them
-//! go there, and bodies that can be resumed fail so that their readers ask for the rest. A peer that answers the
-//! probe is merely slow, and is asked again after 1, 2, 4, 8 and every 15 s. TCP is suspected only while its peer
-//! [owes](PathSample::owed) an acknowledgement.
+//! A connection is probed if it owes a response and nothing arrives for half a second, or two probe time-outs (RFC
+//! 9002) if longer. The peer must acknowledge the probe. If nothing arrives for as long again the connection is
+//! *silent*. It takes no more requests, and is [nudged](Command::Nudge) every second at first, then less often. Its
+//! requests that may be repeated are hedged over another connection, one in twenty and one more. Once a hedge is
+//! answered all of them go there, and bodies that can be resumed fail so that their readers ask for the rest. A peer
+//! that answers the probe is merely slow, and is probed again after 1, 2, 4, 8 and every 15 s. TCP is suspected only
+//! while its peer [owes](PathSample::owed) an acknowledgement.
 //!
 //! # Learning
 //!
-//! For each origin, network and [class](Class) of size the router compares ln(time) over both transports, less that
-//! of the request's kind. Requests count half after 32 later ones or 15 minutes. *Faster* is said where the whole
-//! one-sided 95 % interval lies beyond 5 % and 5 ms, *no difference* where it lies within, else *cannot tell*. To learn,
-//! it opens the second connection after three requests, and sends there five small requests and then ever fewer, or
-//! one in eight of 32 to 256 KiB; none that are urgent or must not be repeated, none where data is metered, and
-//! nothing larger. Large bodies are compared within one body: see [`Pace`].
+//! For each origin, network and [class](Class) of size the router compares ln(time) over both transports, less that of
+//! the request's kind. Requests count half after 32 later ones or 15 minutes. The verdict is *faster* if the whole
+//! one-sided 95 % interval lies beyond 5 % and 5 ms. It is *no difference* if the interval lies within, else *cannot
+//! tell*. To learn, the router opens the second connection after three requests. It sends five small requests there and
+//! then ever fewer, or one in eight of 32 to 256 KiB. Requests that are larger, urgent or must not be repeated are
+//! never sent there to learn, and none are where data is metered. Large bodies are compared within one body: see
+//! [`Pace`].
 //!
 //! # Bounds
 //!

@@ -1,4 +1,4 @@
-//! What is asked of name servers before a race, and what offers HTTP/3.
+//! DNS lookups before a race, and the offers of HTTP/3 that they bring.
 
 use std::time::Duration;
 

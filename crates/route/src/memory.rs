@@ -1,4 +1,4 @@
-//! What is kept across processes: a file of at most 64 KiB that no damage makes harmful.
+//! The memory file: knowledge kept across processes, in at most 64 KiB that no damage makes harmful.
 //!
 //! It holds salted digests of origins and networks with the figures that were learnt, and no name,
 //! address, path or header. The salt lies in the same file, so whoever has it can test a name.
@@ -192,8 +192,8 @@ impl Router {
         file
     }
 
-    /// Takes over what a file holds, before the first event. Whatever the file holds, nothing in
-    /// it counts for longer than if it had just been learnt.
+    /// Restores what a file holds, before the first event. Nothing in the file counts for longer than if it had just
+    /// been learnt, whatever the file says.
     pub fn recall(&mut self, file: &[u8], wall: WallSeconds) -> Recalled {
         if file.is_empty() {
             return Recalled::Fresh;
@@ -317,8 +317,8 @@ fn checksum(cbor: &[u8]) -> [u8; SUM] {
     sum
 }
 
-/// Takes over two cells. New requests are compared with a new reference, which will come to be
-/// the level of the transport that is used first; so that one's mean becomes zero.
+/// Restores two estimates. New requests are compared with a new reference, the level of the transport that is used
+/// first. So the mean of that transport becomes zero.
 fn learnt(quic: (f32, f32, f32), tcp: (f32, f32, f32), class: Class, now: Moment) -> Learnt {
     let cell = |(weight, mean, deviation): (f32, f32, f32), shift: f64| {
         let within = |x: f32, low: f64, high: f64| {
@@ -352,7 +352,8 @@ impl Clock {
         self.wall.0.saturating_add(moment.since(self.now).as_secs())
     }
 
-    /// No later than `longest` from now, whatever the wall clock did in between.
+    /// Converts a wall time to a moment: now if it is past, and no later than `longest` from now. The bounds hold
+    /// however the wall clock was set in between.
     fn moment_of(&self, wall_s: u64, longest: Duration) -> Moment {
         let left = Duration::from_secs(wall_s.saturating_sub(self.wall.0));
         self.now + left.min(longest)
@@ -366,7 +367,7 @@ impl Clock {
         }
     }
 
-    /// An hour in the future counts as now: the clock was set back.
+    /// Converts an hour of last use. An hour in the future counts as now: the clock was set back.
     fn last_use(&self, hour: u64) -> LastUse {
         let hour = hour.min(self.wall.0 / HOUR_S);
         LastUse::Before { hour }

@@ -13,17 +13,17 @@ pub struct Moment(u64);
 pub struct WallSeconds(pub u64);
 
 impl Moment {
-    /// The moment `ns` after the engine began.
+    /// Returns the moment `ns` nanoseconds after the engine began.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// Nanoseconds since the engine began.
+    /// Returns the nanoseconds since the engine began.
     pub const fn ns(self) -> u64 {
         self.0
     }
 
-    /// Time since `earlier`; zero if that is not earlier.
+    /// Returns the time since `earlier`, or zero if `earlier` is not earlier.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -18,7 +18,7 @@ use crate::why::Why;
 const LEARN_AFTER: u32 = 3;
 
 impl Router {
-    /// A request waits for a connection; makes sure that one will come.
+    /// Queues a request until a connection can take it, and makes sure that one will come.
     pub(crate) fn wait(&mut self, id: CallId, origin: &Origin, policy: Policy) {
         let site = self.site(origin);
         site.waiting.push_back(id);
@@ -27,7 +27,7 @@ impl Router {
         }
     }
 
-    /// Goes on with whatever is due.
+    /// Handles all that is due: races, hedges, and samples of connections.
     pub(crate) fn on_time(&mut self) {
         let now = self.now;
         for origin in self.sites.keys().cloned().collect::<Vec<_>>() {
@@ -243,7 +243,8 @@ impl Router {
         self.hedge_silent(&origin);
     }
 
-    /// Closes attempts that lost their race. What they took early goes another way, which says nothing against any.
+    /// Closes attempts that lost their race. Requests that they took early are placed elsewhere, and losing says
+    /// nothing against any attempt.
     fn give_up(&mut self, attempts: Vec<ConnId>) {
         let again = self.take_all_off(attempts);
         self.place_all(again);
@@ -259,7 +260,7 @@ impl Router {
         again
     }
 
-    /// Whether a request that waits may be sent early. Where HTTP/3 has not proven itself it may not: it
+    /// Reports whether a waiting request may be sent early. It may not unless HTTP/3 is known to work: the request
     /// would be sent twice for nothing.
     fn may_be_early(&self, origin: &Origin) -> bool {
         let Some(site) = self.sites.get(origin) else {
@@ -281,8 +282,8 @@ impl Router {
         }
     }
 
-    /// Another connection is ready while the handshake of one that took requests early is not done: they
-    /// have lost their race, and go over the other one.
+    /// Moves requests away from connections that took them early and whose handshake is not done. They lost their race,
+    /// because another connection is ready.
     fn leave_early(&mut self, origin: &Origin) {
         let early = self
             .conns
@@ -366,8 +367,8 @@ impl Router {
         self.fail_waiting(origin, purpose, Fault::Certificate);
     }
 
-    /// Fails the requests that a race was for, unless something else will give them a connection, and lets the
-    /// others have a race of their own.
+    /// Fails the requests that a race was for, unless something else will give them a connection. The others get a race
+    /// of their own.
     pub(crate) fn fail_waiting(&mut self, origin: &Origin, purpose: Purpose, fault: Fault) {
         let Purpose::Calls(policy) = purpose else {
             if purpose == Purpose::Rescue(Transport::Tcp) {
@@ -412,8 +413,8 @@ impl Router {
         }
     }
 
-    /// After some requests a second connection is opened, over the other transport, so that the
-    /// two can be compared.
+    /// Opens a second connection, over the other transport, so that the two can be compared. It does so once an origin
+    /// has answered some requests.
     pub(crate) fn open_to_learn(&mut self, call: &Call) {
         let metered = self.network.is_none_or(|network| network.metered);
         if call.ask.policy != Policy::Adaptive || metered || !self.switches.explore {
@@ -437,7 +438,8 @@ impl Router {
         }
     }
 
-    /// Removes a connection. If it was a QUIC connection that answered some requests, another one may open beside TCP.
+    /// Removes a connection and returns it. If it was a QUIC connection that answered some requests, another one may
+    /// open beside TCP.
     pub(crate) fn forget(&mut self, id: ConnId) -> Option<Conn> {
         let conn = self.conns.remove(&id)?;
         if conn.over == Transport::Quic && conn.answers >= LEARN_AFTER {
@@ -457,7 +459,7 @@ impl Router {
         }
     }
 
-    /// Whether a connection to it is on its way.
+    /// Reports whether a lookup or race for this origin is under way.
     fn is_opening(&self, origin: &Origin) -> bool {
         let busy = |site: &Site| site.lookup.is_some() || !site.races.is_empty();
         self.sites.get(origin).is_some_and(busy)

@@ -1,9 +1,9 @@
-//! How fast a long body comes, and whether the rest of it comes faster another way.
+//! The rate of a long body, and whether its rest comes faster over the other transport.
 //!
-//! Networks that police UDP let handshakes through and small responses, too; only a long body shows
-//! them. So a small part of a body that comes slowly is asked for over the other transport as well,
-//! and if it comes twice as fast, so is the rest. Where both share one bottleneck they come about
-//! equally fast, and the body has cost a few percent more bytes.
+//! Networks that police UDP let handshakes through and small responses, too; only a long body shows them. So a small
+//! part of a body that comes slowly is fetched over the other transport as well. If that part comes twice as fast, the
+//! rest is fetched there, too. Where both share one bottleneck they come about equally fast, and the body has cost a
+//! few percent more bytes.
 //!
 //! Only time spent waiting for the body counts: an app that reads slowly makes no network slow.
 
@@ -12,18 +12,18 @@ use std::time::Duration;
 /// Bodies that will be there sooner, or whose rest is smaller, are left alone.
 const MIN_REST: Duration = Duration::from_secs(3);
 const MIN_REST_BYTES: u64 = 512 << 10;
-/// The part of the rest that is asked for the other way, too, within the bounds below.
+/// The part of the rest that is fetched over the other transport, too, within the bounds below.
 const SAMPLE_SHARE: u64 = 64;
 /// As much as two flights of a new connection (RFC 6928).
 const MIN_SAMPLE_BYTES: u64 = 24 << 10;
 const MAX_SAMPLE_BYTES: u64 = 128 << 10;
-/// Parts after the first one are asked for only while all are at most this share of the body.
+/// Parts after the first one are fetched only while all are at most this share of the body.
 const MAX_SHARE: u64 = 32;
-/// At most so much of the other way's body is held in memory.
+/// At most so much of the other transport's body is held in memory.
 pub const MAX_AHEAD_BYTES: u64 = 256 << 10;
 /// A comparison that is undecided for so long is given up.
 const MAX_COMPARISON: Duration = Duration::from_secs(5);
-/// How much faster the other way must be.
+/// How much faster the other transport must be.
 const MIN_RATIO: f64 = 2.0;
 /// A rate below this share of the best one is looked at again. Both are means of so many windows: after a loss nothing
 /// comes for some round trips, and then much at once.
@@ -42,12 +42,12 @@ pub enum Advice {
         /// Its length.
         bytes: u64,
     },
-    /// Take everything from that part's first byte on from the other way, which is faster by this ratio.
+    /// Take everything from that part's first byte on from the other transport, which is faster by this ratio.
     Switch {
         /// Its rate over this one's.
         ratio: f64,
     },
-    /// Give the other way up.
+    /// Give up the other transport.
     Stay,
 }
 
@@ -60,7 +60,7 @@ pub struct Pace {
     /// The windows before, the last one first.
     recent: [Rate; SMOOTHED],
     best_per_s: f64,
-    /// In parts that were asked for twice.
+    /// In parts that were fetched twice.
     compared_bytes: u64,
     comparison: Option<Comparison>,
 }
@@ -73,11 +73,11 @@ struct Rate {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Comparison {
-    /// The part that is asked for both ways.
+    /// The part that is fetched over both transports.
     from: u64,
     bytes: u64,
-    /// This way since the beginning of the window that gave rise to the comparison: after a loss
-    /// much comes at once, which no short time shows.
+    /// The rate over this transport since the beginning of the window that gave rise to the comparison. After a loss
+    /// much comes at once, and a shorter time would not show that.
     this: Rate,
     other: Rate,
     /// Time since the comparison began.
@@ -102,12 +102,12 @@ impl Pace {
         }
     }
 
-    /// Whether enough is missing to be worth another request.
+    /// Reports whether enough of the body is missing to be worth another request.
     pub fn is_watching(&self) -> bool {
         self.length.saturating_sub(self.position) >= MIN_REST_BYTES
     }
 
-    /// Counts bytes of the body, for which the app waited so long.
+    /// Counts `bytes` of the body. The app waited `waited` for them.
     pub fn received(&mut self, bytes: u64, waited: Duration) -> Advice {
         self.position += bytes;
         if let Some(comparison) = &mut self.comparison {
@@ -139,7 +139,7 @@ impl Pace {
         }
     }
 
-    /// Whether the last windows together were much slower than others since the body was last compared.
+    /// Reports whether the last windows together were much slower than others since the body was last compared.
     fn slows_down(&mut self) -> bool {
         if self.recent.iter().any(|window| window.time.is_zero()) {
             return false;
@@ -153,7 +153,7 @@ impl Pace {
         rate < SLOWDOWN * self.best_per_s
     }
 
-    /// This part is now asked for over the other transport, too.
+    /// Records that this part is now fetched over the other transport, too.
     pub fn comparing(&mut self, from: u64, bytes: u64) {
         self.compared_bytes += bytes;
         self.comparison = Some(Comparison {
@@ -164,8 +164,8 @@ impl Pace {
         });
     }
 
-    /// Counts bytes that came the other way, for which the app waited so long. All that have come took at least `took`,
-    /// by the clock: they come while the app does other things, too.
+    /// Counts `bytes` of the compared part that came over the other transport. The app waited `waited` for them. `took`
+    /// is the least time that all of them together took by the clock: they also come while the app does other things.
     pub fn other_received(&mut self, bytes: u64, waited: Duration, took: Duration) -> Advice {
         let Some(comparison) = &mut self.comparison else {
             return Advice::Continue;
@@ -177,7 +177,7 @@ impl Pace {
         self.judge()
     }
 
-    /// The other way failed, or the body is taken from there.
+    /// Ends a comparison: the other transport failed, or the body is now taken from there.
     pub fn settled(&mut self, position: u64) {
         (self.comparison, self.position) = (None, position);
         (self.window, self.recent, self.best_per_s) = Default::default();
@@ -218,8 +218,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Two ways with these rates in bytes per ms, the other one after a delay; returns when the
-    /// advice to switch or stay came, in ms, and the byte from which the other way is taken.
+    /// Runs two transports with these rates in bytes per ms, the other one after a delay. Returns when the advice to
+    /// switch or stay came, in ms, the advice, and the byte where the other transport takes over.
     fn run(length: u64, this: u64, other: u64) -> (u64, Advice, u64) {
         let mut pace = Pace::new(length, 0);
         let (mut from, mut began) = (0, None);
@@ -268,7 +268,8 @@ mod tests {
         }
     }
 
-    /// A body at this rate in bytes per ms that has just been compared, with the part's first byte and length.
+    /// Returns a body at this rate in bytes per ms that has just been compared, with the first byte and length of the
+    /// compared part.
     fn compared(length: u64, this: u64) -> (Pace, u64, u64) {
         let mut pace = Pace::new(length, 0);
         loop {

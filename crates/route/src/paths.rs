@@ -10,8 +10,8 @@ use crate::router::Router;
 use crate::watch::Step;
 use crate::why::Why;
 
-/// A connection that falls silent costs a request a second, a failed handshake costs none: it is not
-/// tried again for 16 s, and after that for 300 s.
+/// A failure's weight: a connection that falls silent costs a request a second, a failed handshake costs none. HTTP/3
+/// is not tried again for 16 s, and after that for 300 s.
 const SILENT_WEIGHT: u8 = 5;
 /// A server that was started again does not know the connection, and may be unable to say so.
 const FORGOTTEN: Duration = Duration::from_secs(2);
@@ -87,7 +87,7 @@ impl Router {
         }
     }
 
-    /// Probes idle TCP connections, to tell HTTP/3 that is silent from a network that is.
+    /// Probes idle TCP connections, to distinguish silent HTTP/3 from a silent network.
     fn ask_idle_tcp(&mut self, origin: &Origin) {
         let (now, network) = (self.now, self.network_id());
         let mut asked = Vec::new();
@@ -104,7 +104,7 @@ impl Router {
         }
     }
 
-    /// A path has been silent for so long that its connection is given up, with what is on it.
+    /// Closes a connection whose path was silent for too long, and fails the requests on it.
     fn bury(&mut self, id: ConnId) {
         let Some(conn) = self.conns.get(&id) else {
             return;
@@ -117,7 +117,7 @@ impl Router {
         }
     }
 
-    /// A connection is silent: hedges its requests over one that is not, or opens one.
+    /// Hedges the requests of a silent connection over one that is not silent, or opens one.
     fn rescue(&mut self, silent: ConnId) {
         let Some(conn) = self.conns.get(&silent) else {
             return;

@@ -1,7 +1,7 @@
 //! Servers that close a connection over HTTP/3 after a number of requests.
 //!
 //! nginx does so at `keepalive_requests`. Over HTTP/2 its GOAWAY names the requests that it will not answer. Over
-//! HTTP/3, nginx 1.26 closes the connection with H3_NO_ERROR and no GOAWAY: the requests on it fail, and their
+//! HTTP/3, nginx 1.26 closes the connection with H3_NO_ERROR and no GOAWAY. The requests on it fail, and their
 //! repetitions would fail again at the end of the next connection.
 
 use std::time::Duration;
@@ -20,8 +20,9 @@ const MIN_CUT_OFF: usize = 4;
 const MEMORY: Duration = Duration::from_secs(60);
 
 impl Router {
-    /// A peer closed a connection without an error. If it had answered others, the requests that it cut off say nothing
-    /// against HTTP/3. If these are several, connections to its origin are given no more requests than it had answered.
+    /// Drains a connection that its peer closed without an error. If the peer had answered other requests, those that
+    /// it cut off say nothing against HTTP/3. If several were cut off, connections to its origin get no more requests
+    /// than it had answered.
     pub(crate) fn on_finished(&mut self, id: ConnId) {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {
@@ -63,7 +64,7 @@ impl Router {
         self.close_spent();
     }
 
-    /// A connection over HTTP/3 takes requests from now on: as many as its origin is known to answer.
+    /// Limits a new connection over HTTP/3 to as many requests as its origin is known to answer.
     pub(crate) fn set_quota(&mut self, id: ConnId) {
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
@@ -86,7 +87,7 @@ impl Router {
 }
 
 impl Row {
-    /// How many requests the origin answers on a connection over HTTP/3, if it has such a limit.
+    /// Returns how many requests the origin answers on a connection over HTTP/3, if it has such a limit.
     pub(crate) fn requests_by_quic(&self, now: Moment) -> Option<u32> {
         let quota = self.quota.filter(|quota| now < quota.until);
         quota.map(|quota| quota.requests)
@@ -94,7 +95,7 @@ impl Row {
 }
 
 impl Conn {
-    /// Whether it had as many requests as its peer answers.
+    /// Reports whether the connection had as many requests as its peer answers.
     pub(crate) fn is_spent(&self) -> bool {
         self.quota.is_some_and(|quota| self.sent >= quota)
     }

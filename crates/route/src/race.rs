@@ -1,7 +1,7 @@
 //! A race: attempts to reach one origin over QUIC and TCP, until one is ready.
 //!
 //! Each transport has a lane that tries the origin's addresses in turn, as Happy Eyeballs does
-//! (draft-ietf-happy-happyeyeballs-v3); one lane may start later than the other. What one knows of
+//! (draft-ietf-happy-happyeyeballs-v3); one lane may start later than the other. What is known of
 //! an origin decides only that delay and which lanes there are.
 
 use std::net::{IpAddr, SocketAddr};
@@ -44,7 +44,7 @@ struct Lane {
 }
 
 impl Race {
-    /// `port_of` gives the port of each transport.
+    /// Creates a race to these addresses. `port_of` gives the port of each transport.
     pub(crate) fn new(
         now: Moment,
         mode: Mode,
@@ -96,8 +96,8 @@ impl Race {
         }
     }
 
-    /// The peer has answered an attempt, so the lane's next one and a lane that has not begun are
-    /// put off by another RTT (Happy Eyeballs v3, section 6.1).
+    /// Records that the peer has answered an attempt. The lane's next attempt and a lane that has
+    /// not begun are put off by another RTT (Happy Eyeballs v3, section 6.1).
     pub(crate) fn heard(&mut self, conn: ConnId, rtt: Duration, now: Moment) {
         if !self.has(conn) {
             return;
@@ -107,8 +107,8 @@ impl Race {
         }
     }
 
-    /// An attempt is ready. Returns the attempts to give up: those over TCP, and all of its own
-    /// transport. A QUIC attempt that lost runs on, because it may still be of use.
+    /// Records that an attempt is ready. Returns the attempts to give up: those over TCP, and all
+    /// of its own transport. A QUIC attempt that lost runs on, because it may still be of use.
     pub(crate) fn ready(&mut self, conn: ConnId, over: Transport) -> Vec<ConnId> {
         if self.winner.is_none() {
             self.winner = Some(over);
@@ -125,8 +125,8 @@ impl Race {
         given_up
     }
 
-    /// An attempt succeeded where HTTP/3 has failed before: it is no winner until it has answered a
-    /// request, so the other lane goes on.
+    /// Records that an attempt succeeded where HTTP/3 has failed before. It does not win until it
+    /// has answered a request, so the other lane goes on.
     pub(crate) fn ready_on_probation(&mut self, conn: ConnId) {
         if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.has(conn)) {
             lane.next = None;
@@ -135,8 +135,8 @@ impl Race {
         }
     }
 
-    /// An attempt failed. The lane's next attempt starts at once; if there is none, the other
-    /// lane's first.
+    /// Records that an attempt failed. The lane's next attempt starts at once; if there is none,
+    /// the other lane's first.
     pub(crate) fn failed(&mut self, conn: ConnId, fault: Fault, now: Moment) {
         let Some(lane) = self.lanes.iter_mut().find(|lane| lane.has(conn)) else {
             return;
@@ -152,7 +152,7 @@ impl Race {
         }
     }
 
-    /// Attempts that have taken too long.
+    /// Returns the attempts that have taken too long.
     pub(crate) fn overdue(&self, now: Moment) -> Vec<ConnId> {
         let running = self.lanes.iter().flat_map(|lane| &lane.running);
         let late = running.filter(|(_, began)| *began + HANDSHAKE_LIMIT <= now);
@@ -169,7 +169,7 @@ impl Race {
         self.lanes.iter().any(|lane| lane.has(conn))
     }
 
-    /// Whether a lane of this transport still may succeed.
+    /// Reports whether a lane of this transport may still succeed.
     pub(crate) fn tries(&self, over: Transport) -> bool {
         let mut lanes = self.lanes.iter();
         lanes.any(|lane| lane.over == over && !lane.is_over())

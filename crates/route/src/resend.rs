@@ -1,4 +1,4 @@
-//! Requests that failed: sent again where that does no harm, and where it may help.
+//! Resending of failed requests, where that does no harm and may help.
 
 use crate::command::Command;
 use crate::conn::{ConnState, Copy};
@@ -94,7 +94,8 @@ impl Router {
         }
     }
 
-    /// Lets a request that HTTP/3 failed go there again because TCP cannot be opened, if its app allows that.
+    /// Lets a request that failed over HTTP/3 go there again because TCP cannot be opened, if its app allows that.
+    /// Returns whether it does.
     pub(crate) fn returns_to_quic(&mut self, id: CallId) -> bool {
         let call = self.calls.get_mut(&id);
         let Some((before, call)) = call.and_then(|call| Some((call.before.take()?, call))) else {
@@ -104,7 +105,7 @@ impl Router {
         true
     }
 
-    /// Counts the failures of a request since its origin last answered anything.
+    /// Counts the failures of a request since its origin last answered anything. Returns their number.
     fn count_refusal(&mut self, id: CallId, network: NetworkId) -> u8 {
         let Some(call) = self.calls.get_mut(&id) else {
             return 0;
@@ -118,7 +119,7 @@ impl Router {
         call.refusals
     }
 
-    /// The origin takes requests over HTTP/1.1 only: its connections over HTTP/2 take no more.
+    /// Records that the origin takes requests over HTTP/1.1 only. Its connections over HTTP/2 take no more.
     fn require_http1(&mut self, origin: &Origin, network: NetworkId) {
         let (now, digest) = (self.now, self.book.digest(origin));
         self.book.row(network, digest, now).http1 = true;
@@ -129,7 +130,7 @@ impl Router {
         }
     }
 
-    /// Whether the origin takes requests over HTTP/1.1 only, as far as is known.
+    /// Reports whether the origin takes requests over HTTP/1.1 only, as far as is known.
     pub(crate) fn requires_http1(&self, origin: &Origin) -> bool {
         let digest = self.book.digest(origin);
         let row = self
@@ -138,9 +139,9 @@ impl Router {
         row.is_some_and(|row| row.http1)
     }
 
-    /// A peer says over HTTP/3 that it is not one for this origin (421). The offer of HTTP/3 is withdrawn (RFC 7838
-    /// section 6), and the request goes over TCP, whatever its method (RFC 9110 section 15.5.20). Returns false if
-    /// the app gets the response.
+    /// Handles a response over HTTP/3 from a peer that is not one for this origin (421). The offer of HTTP/3 is
+    /// withdrawn (RFC 7838 section 6), and the request goes over TCP, whatever its method (RFC 9110 section 15.5.20).
+    /// Returns false if the app gets the response.
     pub(crate) fn on_misdirected(&mut self, id: CallId, conn_id: ConnId, kept: bool) -> bool {
         let Some(call) = self.calls.get_mut(&id) else {
             return false;
@@ -210,7 +211,7 @@ impl Router {
     }
 }
 
-/// Whether the same request would fail the same way, or must not be sent again.
+/// Reports whether the same request would fail the same way, or must not be sent again.
 fn is_final(fault: Fault, over: Transport, policy: Policy) -> bool {
     match fault {
         Fault::Certificate | Fault::Malformed => true,

@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 impl Router {
-    /// Whether a request for which no connection can be opened waits for its server to come back.
+    /// Reports whether a request waits for its server to come back, although no connection can be opened.
     pub(crate) fn may_come_back(&self, id: CallId, fault: Fault) -> bool {
         let (Some(call), Some(network)) = (self.calls.get(&id), self.network_id()) else {
             return false;

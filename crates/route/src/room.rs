@@ -12,7 +12,7 @@ use crate::router::{MAX_H1_CONNS, MAX_LONG_H1_CONNS, MAX_SHARED_CONNS, Router};
 const LONG_RESPONSE: Duration = Duration::from_secs(1);
 
 impl Router {
-    /// A connection has no room for a request, of which nothing was sent.
+    /// Takes a request off a connection that had no room for it; nothing of the request was sent.
     pub(crate) fn on_full(&mut self, id: CallId, conn_id: ConnId) {
         if let Some(conn) = self.conns.get_mut(&conn_id) {
             conn.full = true;
@@ -32,7 +32,7 @@ impl Router {
         }
     }
 
-    /// A connection may have room again.
+    /// Records that a connection may have room again, and places the requests that wait.
     pub(crate) fn on_room(&mut self, id: ConnId) {
         if let Some(conn) = self.conns.get_mut(&id)
             && std::mem::take(&mut conn.full)
@@ -42,13 +42,14 @@ impl Router {
         }
     }
 
-    /// Whether there may be no other connection for a request with this policy, so that it waits for room on one.
+    /// Reports whether no other connection may be opened for a request with this policy, so that it waits for room on
+    /// one.
     pub(crate) fn is_at_bound(&self, origin: &Origin, policy: Policy) -> bool {
         let mut ways = Transport::ALL.into_iter();
         ways.all(|over| !self.may_open(origin, over, policy))
     }
 
-    /// Whether another connection over this transport may be opened for a request with this policy.
+    /// Reports whether another connection over this transport may be opened for a request with this policy.
     pub(crate) fn may_open(&self, origin: &Origin, over: Transport, policy: Policy) -> bool {
         let pinned = policy == Policy::H3;
         let tried = over == Transport::Tcp || pinned || self.why_not_quic(origin).is_none();
@@ -66,7 +67,8 @@ impl Router {
             && of(Protocol::H3).count() < MAX_SHARED_CONNS
     }
 
-    /// Whether a connection that a request with this policy could use is open and works, so that it will have room.
+    /// Reports whether a connection that a request with this policy could use is open and works, so that it will have
+    /// room.
     pub(crate) fn will_have_room(&self, origin: &Origin, policy: Policy) -> bool {
         let mut ways = Transport::ALL.into_iter();
         ways.any(|over| {
@@ -75,7 +77,7 @@ impl Router {
         })
     }
 
-    /// Connections to an origin on this network that take requests, now or later.
+    /// Returns the connections to an origin on this network that take requests, now or later.
     fn open_conns(&self, origin: &Origin, over: Transport) -> impl Iterator<Item = &Conn> {
         let network = self.network_id();
         let conns = self.conns.values();
@@ -87,7 +89,7 @@ impl Router {
         })
     }
 
-    /// Whether the response on a connection over HTTP/1.1 takes long.
+    /// Reports whether the response on a connection over HTTP/1.1 takes long.
     pub(crate) fn is_long(&self, conn: &Conn) -> bool {
         self.is_long_at(conn).is_some_and(|at| at <= self.now)
     }

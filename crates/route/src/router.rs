@@ -83,8 +83,7 @@ impl Router {
         }
     }
 
-    /// Takes notice of an event. A moment before the last one counts as the last one; an event
-    /// that names nothing known is ignored.
+    /// Handles an event. A moment before the last one counts as the last one; an event about an unknown id is ignored.
     pub fn handle(&mut self, event: Event<'_>, now: Moment) {
         self.now = self.now.max(now);
         match event {
@@ -168,7 +167,7 @@ impl Router {
         answers.chain(races).chain(watches).chain(others).min()
     }
 
-    /// Returns why a request takes the route it takes, while it lives.
+    /// Returns the reason for a request's route, until the request has ended.
     pub fn why(&self, call: CallId) -> Option<Why> {
         self.calls.get(&call).map(|call| call.why)
     }
@@ -186,7 +185,7 @@ impl Router {
         QueryId(self.next_id())
     }
 
-    /// The current network's number; connections are opened on no other.
+    /// Returns the number of the current network; connections are opened on no other.
     pub(crate) fn network_id(&self) -> Option<NetworkId> {
         self.network.map(|network| network.id)
     }
@@ -196,7 +195,7 @@ impl Router {
         self.network
     }
 
-    /// Whether HTTP/3 is switched on for this installation.
+    /// Reports whether HTTP/3 is switched on for this installation.
     pub fn h3_is_on(&self) -> bool {
         bucket(&self.config.salt, "h3") < self.switches.h3_percent
     }
@@ -208,8 +207,8 @@ impl Router {
             .or_insert_with(|| Site::new(digest))
     }
 
-    /// The default network is another one, or there is none. What is not open yet is given up, and
-    /// TCP connections take no more requests. Those over QUIC move (RFC 9000 section 9).
+    /// Switches to another default network, or to none. Attempts that are not open yet are given up, and TCP
+    /// connections take no more requests. QUIC connections migrate (RFC 9000 section 9).
     fn on_network(&mut self, network: Option<Network>) {
         let before = self.network_id();
         self.network = network;
@@ -275,7 +274,7 @@ impl Router {
         }
     }
 
-    /// The app closes every connection, which says nothing against any of them.
+    /// Closes every connection on behalf of the app. That says nothing against any of them.
     fn on_disconnect(&mut self) {
         let open = self.conns.values_mut();
         for conn in open.filter(|conn| !conn.state.is_opening()) {
@@ -312,8 +311,8 @@ impl Router {
         }
     }
 
-    /// A connection for a request with this policy: one that is open, on this network, over this transport, and has
-    /// room.
+    /// Returns a connection for a request with this policy: one that is open, on this network, over this transport, and
+    /// has room.
     pub(crate) fn free_conn(
         &self,
         origin: &Origin,

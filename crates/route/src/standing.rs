@@ -1,4 +1,4 @@
-//! Whether HTTP/3 can be used: for an origin on a network, and on a network at all.
+//! State of HTTP/3: usable or not for an origin on a network, and on a network at all.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use crate::moment::Moment;
 const BACKOFF: Duration = Duration::from_secs(1);
 /// Longest wait after failures.
 pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(300);
-/// First time for which UDP counts as blocked; doubled each time up to [`MAX_SILENCE`].
+/// How long UDP first counts as blocked; doubled each time up to [`MAX_SILENCE`].
 const SILENCE: Duration = Duration::from_secs(60);
-/// Longest time for which UDP counts as blocked.
+/// The longest time that UDP counts as blocked.
 pub(crate) const MAX_SILENCE: Duration = Duration::from_secs(3_600);
 /// As many attempts without a packet while TCP worked mean that UDP is blocked.
 const SILENT_TRIES: u8 = 3;
@@ -28,8 +28,8 @@ pub(crate) enum Trial {
 }
 
 impl Trial {
-    /// It failed while TCP worked. A handshake that was refused (`weight` 3) is less likely to
-    /// work soon than one that was not answered (`weight` 1).
+    /// Records that HTTP/3 failed while TCP worked. A handshake that was refused (`weight` 3) is
+    /// less likely to work soon than one that was not answered (`weight` 1).
     pub(crate) fn fail(&mut self, weight: u8, now: Moment) {
         let before = self.times();
         let times = before.saturating_add(weight).min(20);
@@ -49,7 +49,7 @@ impl Trial {
         matches!(self, Self::Broken { until, .. } if now < until)
     }
 
-    /// Whether it failed and may be tried again, beside TCP.
+    /// Reports whether HTTP/3 failed and may be tried again, beside TCP.
     pub(crate) fn on_probation(self, now: Moment) -> bool {
         matches!(self, Self::Broken { until, .. } if now >= until)
     }
@@ -70,7 +70,7 @@ pub(crate) enum Udp {
 }
 
 impl Udp {
-    /// An attempt had no answer at all, while TCP worked.
+    /// Records that an attempt had no answer at all, while TCP worked.
     pub(crate) fn unanswered(&mut self, now: Moment) {
         let (tries, times) = match *self {
             // Where it did work, one origin's silence says nothing about the network.

@@ -1,4 +1,5 @@
-//! How an app turns the engine off, in part or for all, and how the engine turns itself off.
+//! Switches: how an app turns the engine off, in part or for all, and how the engine turns itself
+//! off.
 
 use sha2::{Digest, Sha256};
 
@@ -31,8 +32,8 @@ impl Default for Switches {
     }
 }
 
-/// The installation's place in a roll-out, from 0 to 99. It is the same for as long as the salt
-/// is kept, so raising a percentage adds installations and removes none.
+/// Returns the installation's place in a roll-out, from 0 to 99. It is the same for as long as the
+/// salt is kept, so raising a percentage adds installations and removes none.
 pub(crate) fn bucket(salt: &[u8; 16], name: &str) -> u8 {
     let mut hash = Sha256::new();
     hash.update(salt);
@@ -61,7 +62,7 @@ impl Trip {
         self.worked_without = self.worked_without.saturating_add(1);
     }
 
-    /// Whether the engine is off until the next process.
+    /// Reports whether the engine is off until the next process.
     pub(crate) fn tripped(self) -> bool {
         self.calls >= TRIP_CALLS && self.worked_without > self.calls / TRIP_ONE_IN
     }

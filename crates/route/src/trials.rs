@@ -1,4 +1,4 @@
-//! Whether to try HTTP/3, how much earlier or later than TCP, and what a race's outcome says of it.
+//! Trials of HTTP/3: whether to try it, its head start or delay against TCP, and the outcome of races.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ const UNTRIED_DELAY: Duration = Duration::from_millis(10);
 const UNKNOWN_DELAY: Duration = Duration::from_millis(250);
 const MIN_DELAY: Duration = Duration::from_millis(100);
 const MAX_DELAY: Duration = Duration::from_secs(2);
-/// How much a failure counts for the time without HTTP/3 that follows: a path without answers may have been
-/// bad luck, or the network's; a peer that refuses will go on doing so.
+/// How much a failure counts for the time without HTTP/3 that follows. A path without answers may have been bad luck,
+/// or the network's fault; a peer that refuses will go on doing so.
 pub(crate) const FAILED_WEIGHT: u8 = 1;
 pub(crate) const REFUSED_WEIGHT: u8 = 3;
 /// Requests over HTTP/3 that fail in a row until it counts as broken.
 const MAX_FAILURES: u8 = 2;
 
 impl Router {
-    /// Which transport goes first, and how much later the other one starts.
+    /// Returns which transport goes first, and how much later the other one starts.
     pub(crate) fn mode(
         &mut self,
         origin: &Origin,
@@ -63,7 +63,7 @@ impl Router {
         }
     }
 
-    /// Why HTTP/3 is not tried now, if it is not.
+    /// Returns why HTTP/3 is not tried now, if it is not.
     pub(crate) fn why_not_quic(&self, origin: &Origin) -> Option<Why> {
         let (now, network) = (self.now, self.network_id()?);
         let digest = self.book.digest(origin);
@@ -96,7 +96,7 @@ impl Router {
         (silent && !worked_here).then_some(Why::UdpSilent)
     }
 
-    /// The head of a response came over HTTP/3. Where it failed before, that proves too little.
+    /// Records that the head of a response came over HTTP/3. Where HTTP/3 failed before, a head proves too little.
     pub(crate) fn quic_answers(&mut self, origin: &Origin, network: NetworkId) {
         let (now, digest) = (self.now, self.book.digest(origin));
         let row = self.book.row(network, digest, now);
@@ -106,14 +106,14 @@ impl Router {
         }
     }
 
-    /// A whole response came over HTTP/3.
+    /// Records that a whole response came over HTTP/3.
     pub(crate) fn quic_has_answered(&mut self, origin: &Origin, network: NetworkId) {
         let (now, digest) = (self.now, self.book.digest(origin));
         let row = self.book.row(network, digest, now);
         (row.trial, row.quic_failures) = (Trial::Works, 0);
     }
 
-    /// A request failed over HTTP/3, after its handshake. That may be the request's own fault, but not
+    /// Records that a request failed over HTTP/3, after its handshake. That may be the request's own fault, but not
     /// twice in a row.
     pub(crate) fn quic_failed(&mut self, origin: &Origin, network: NetworkId) {
         let (now, digest) = (self.now, self.book.digest(origin));
@@ -124,24 +124,25 @@ impl Router {
         }
     }
 
-    /// A request that had failed over HTTP/3, or would have gone there, is answered over TCP on the same network.
+    /// Records that TCP answered a request on the same network that had failed over HTTP/3, or would have gone there.
     pub(crate) fn tcp_answered_instead(&mut self, origin: &Origin, network: NetworkId) {
         self.break_quic(origin, network, REFUSED_WEIGHT);
     }
 
-    /// HTTP/3 on probation left a request without an answer.
+    /// Records that HTTP/3 on probation left a request without an answer.
     pub(crate) fn fail_probation(&mut self, origin: &Origin, network: NetworkId) {
         self.break_quic(origin, network, FAILED_WEIGHT);
     }
 
-    /// HTTP/3 is no way to this origin, whatever offers it: its server there says so.
+    /// Withdraws the offer of HTTP/3 to this origin, from any source, and marks HTTP/3 as broken. The server there says
+    /// that it does not serve the origin.
     pub(crate) fn withdraw_quic(&mut self, origin: &Origin, network: NetworkId) {
         let digest = self.book.digest(origin);
         self.book.withdraw_offer(digest);
         self.break_quic(origin, network, REFUSED_WEIGHT);
     }
 
-    /// HTTP/3 to this origin is broken, unless it is known to be.
+    /// Marks HTTP/3 to this origin as broken, unless it is known to be.
     fn break_quic(&mut self, origin: &Origin, network: NetworkId, weight: u8) {
         let (now, digest) = (self.now, self.book.digest(origin));
         let row = self.book.row(network, digest, now);
@@ -151,7 +152,7 @@ impl Router {
         }
     }
 
-    /// Whether a TCP connection to this origin is open on this network, and nothing on it is late.
+    /// Reports whether a TCP connection to this origin is open on this network, and nothing on it is late.
     pub(crate) fn tcp_works(&self, origin: &Origin, network: NetworkId) -> bool {
         self.conns.values().any(|conn| {
             conn.origin == *origin
@@ -161,8 +162,8 @@ impl Router {
         })
     }
 
-    /// QUIC failed in this race: it is broken if TCP to the same origin works. If nothing works,
-    /// the network is at fault.
+    /// Marks HTTP/3 as broken if QUIC failed in this race and TCP to the same origin works. If nothing works, the
+    /// network is at fault.
     pub(crate) fn judge(&mut self, origin: &Origin, race: &mut SiteRace) {
         if race.race.tries(Transport::Quic) {
             return;

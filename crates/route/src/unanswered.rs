@@ -1,7 +1,7 @@
 //! Requests over HTTP/3 that get no answer although their path lives: the server is slow, or its HTTP/3 is broken.
 //!
-//! Nothing on the path tells which. After two requests in a row without an answer the next ones go over TCP, and if TCP
-//! answers, HTTP/3 is broken. Where it is on probation, one request is enough, which is hedged over TCP.
+//! Nothing on the path shows which. After two requests in a row without an answer the next ones go over TCP, and if TCP
+//! answers, HTTP/3 is broken. Where HTTP/3 is on probation, one request is enough, and it is hedged over TCP.
 
 use std::time::Duration;
 
@@ -20,19 +20,20 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const MIN_ROUND_TRIPS: u32 = 2;
 
 impl Router {
-    /// A limit of a request passed.
+    /// Ends a request whose time limit passed.
     pub(crate) fn on_timed_out(&mut self, id: CallId) {
         self.gives_up(id, |conn| MIN_ROUND_TRIPS * conn.watch.srtt());
         self.drop_call(id);
     }
 
-    /// The app no longer waits for a request.
+    /// Ends a request that the app no longer waits for.
     pub(crate) fn on_cancel(&mut self, id: CallId) {
         self.gives_up(id, |conn| PATIENCE.max(2 * conn.watch.silence()));
         self.drop_call(id);
     }
 
-    /// A request ends without an answer, for which it waited at least as long as this if that is to say anything.
+    /// Counts a request over HTTP/3 that ends without an answer. It counts only if it waited at least `patience` for
+    /// one.
     fn gives_up(&mut self, id: CallId, patience: impl Fn(&Conn) -> Duration) {
         let Some(call) = self.calls.get(&id).filter(|call| !call.delivered) else {
             return;
@@ -66,7 +67,7 @@ impl Router {
         }
     }
 
-    /// Whether HTTP/3 left the last requests to an origin without an answer, so that this one goes over TCP.
+    /// Reports whether HTTP/3 left the last requests to an origin without an answer, so that this one goes over TCP.
     pub(crate) fn is_unanswered(&self, origin: &Origin, ask: &Ask) -> bool {
         let may = matches!(ask.policy, Policy::Adaptive | Policy::Race);
         let digest = self.book.digest(origin);
@@ -84,14 +85,14 @@ impl Router {
         }
     }
 
-    /// Over TCP nothing can be opened either, so that HTTP/3 is not at fault.
+    /// Forgets unanswered requests over HTTP/3: TCP cannot be opened either, so HTTP/3 is not at fault.
     pub(crate) fn tcp_fails_too(&mut self, origin: &Origin) {
         if let Some(row) = self.current_row(origin) {
             row.quic_unanswered = 0;
         }
     }
 
-    /// When to send a request over TCP, too, which is sent on this connection now.
+    /// Returns when to hedge a request over TCP that is sent on this connection now, if it is to be hedged.
     pub(crate) fn hedge_at(&self, call: &Call, conn: &Conn) -> Option<Moment> {
         let adaptive = matches!(call.ask.policy, Policy::Adaptive | Policy::Race);
         let on_probation =
@@ -127,7 +128,8 @@ impl Router {
         }
     }
 
-    /// Another connection answered a request before this one. If that was HTTP/3 on probation, it has failed.
+    /// Records that another connection answered a request before this one. If this one was HTTP/3 on probation, HTTP/3
+    /// has failed.
     pub(crate) fn lost_probation(&mut self, loser: ConnId) {
         let Some(conn) = self.conns.get(&loser) else {
             return;

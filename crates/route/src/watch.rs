@@ -1,16 +1,16 @@
-//! Watches a connection that owes a response: does its path still live?
+//! The watch over a connection that owes a response: is its path still alive?
 //!
-//! Waiting for a response is silent, too, so silence is *asked*: what is sent then must be
-//! acknowledged, whatever the server is doing. Only if that has no answer the path is suspect.
+//! A slow server is silent, too, so silence alone proves nothing: the path is *probed*. The peer must acknowledge the
+//! probe, whatever the server is doing. The path is suspect only if the probe has no answer.
 
 use std::time::Duration;
 
 use crate::event::PathSample;
 use crate::moment::Moment;
 
-/// A path is asked after at least this long.
+/// A path is probed after at least this long.
 const MIN_SILENCE: Duration = Duration::from_millis(500);
-/// How often it is looked at in that time: the last packet is known no better than that.
+/// How often the path is looked at in that time. This bounds how exactly the time of the last packet is known.
 const LOOKS: u32 = 8;
 /// How long after an answered probe the next one is sent.
 const PAUSES: [u64; 5] = [1, 2, 4, 8, 15];
@@ -86,29 +86,29 @@ impl Watch {
         }
     }
 
-    /// The probe time-out (RFC 9002, section 6.2.1).
+    /// Returns the probe time-out (RFC 9002, section 6.2.1).
     pub(crate) fn pto(&self) -> Duration {
         self.sample.srtt + 4 * self.sample.rttvar + MAX_ACK_DELAY
     }
 
-    /// Smoothed RTT.
+    /// Returns the smoothed RTT.
     pub(crate) fn srtt(&self) -> Duration {
         self.sample.srtt
     }
 
-    /// A response is awaited from now on.
+    /// Starts the watch: a response is awaited from now on.
     pub(crate) fn begin(&mut self, now: Moment) {
         if self.state == State::Idle {
             self.await_packets(now, 0, now);
         }
     }
 
-    /// No response is awaited any more.
+    /// Ends the watch: no response is awaited any more.
     pub(crate) fn end(&mut self) {
         self.state = State::Idle;
     }
 
-    /// Something came: the path lives.
+    /// Records that something arrived: the path is alive.
     pub(crate) fn heard(&mut self, now: Moment) {
         if self.state != State::Idle {
             self.await_packets(now, 0, now);
@@ -136,12 +136,12 @@ impl Watch {
         }
     }
 
-    /// Whether a sample is needed to go on.
+    /// Reports whether the watch needs a fresh sample.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
         self.deadline().is_some_and(|at| at <= now)
     }
 
-    /// Goes on with a fresh sample.
+    /// Continues with a fresh sample and returns what to do.
     pub(crate) fn look(&mut self, sample: PathSample, now: Moment) -> Step {
         let came = sample.received > self.sample.received;
         self.sample = sample;
@@ -193,7 +193,7 @@ impl Watch {
         }
     }
 
-    /// The path is asked; its answer has as long to come.
+    /// Records that the path is probed; the answer may take as long as [`silence`](Self::silence).
     fn ask(&mut self, answered: usize, owed: bool, now: Moment) {
         let at = now + self.silence();
         self.state = State::Probed { at, answered, owed };
@@ -212,7 +212,7 @@ impl Watch {
         };
     }
 
-    /// How long nothing may come before the path is asked.
+    /// Returns how long the path may be silent before it is probed, after `answered` probes in a row were answered.
     fn patience(&self, answered: usize) -> Duration {
         match answered {
             0 => self.silence(),
@@ -231,7 +231,7 @@ impl Watch {
         Step::Nudge
     }
 
-    /// How long nothing may come before the path is asked.
+    /// Returns how long the path may be silent before it is probed, and then again before the probe has failed.
     pub(crate) fn silence(&self) -> Duration {
         MIN_SILENCE.max(2 * self.pto())
     }
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Steps of a watch whose path receives a packet at each of `packets_ms`.
+    /// Returns the steps of a watch whose path receives a packet at each of `packets_ms`.
     fn steps(answers_probes: bool, until_ms: u64) -> Vec<(u64, Step)> {
         let mut watch = Watch::new();
         watch.look(sample(1), at(0));

@@ -1,4 +1,4 @@
-//! Why a request took the route it took, as a code with numbers and in words.
+//! The reason for a request's route, as a code with numbers and in words.
 
 use std::fmt;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Opening => "opening",

@@ -17,7 +17,7 @@ fn early() -> Ask {
     }
 }
 
-/// A world in which HTTP/3 has worked, and the connection is gone.
+/// Creates a world in which HTTP/3 has worked, and the connection is gone.
 fn after_a_while(quic: Way) -> World {
     let server = |way| Server {
         spread: 0.0,

@@ -1,4 +1,4 @@
-//! What requests meet after a handshake that succeeded: resets, and paths that fall silent under many.
+//! Failures after a handshake that succeeded: resets, and paths that fall silent under many requests.
 
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 mod common;
@@ -10,7 +10,7 @@ use route::{Ask, CallId, Event, Fault, Moment, Policy, Transport, Why};
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// HTTP/3 whose requests are reset with this probability, while TCP works.
+/// Creates a world where requests over HTTP/3 are reset with this probability, while TCP works.
 fn resetting(seed: u64, share: f64) -> World {
     let mut world = World::new(
         seed,

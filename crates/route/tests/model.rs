@@ -1,5 +1,5 @@
-//! Whatever happens, a request ends exactly once, and what must not be repeated is not.
-//! The world checks the rest on the way (`common/mod.rs`).
+//! Invariants under random events: a request ends exactly once, and what must not be repeated is not. The world checks
+//! the rest on the way (`common/mod.rs`).
 
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 mod common;

@@ -1,4 +1,4 @@
-//! How HTTP/3 is found besides a hint, and the bounds on what is open at a time.
+//! Discovery of HTTP/3 without a hint, and the bounds on what is open at a time.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn addresses() -> Option<Answer> {
     ]))
 }
 
-/// Asks; returns the questions for the HTTPS record and for addresses.
+/// Makes a request. Returns the queries for the HTTPS record and for addresses.
 fn asked(router: &mut Router) -> (QueryId, QueryId) {
     let (id, origin) = (CallId(1), origin());
     router.handle(
@@ -153,7 +153,7 @@ fn alt_svc_of_a_response_is_an_offer_until_it_is_withdrawn() {
     assert!(router.explain(&origin()).contains("HTTP/3 here: unknown"));
 }
 
-/// Makes one request, whatever must be opened for it.
+/// Makes one request, and opens whatever it needs.
 fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i64 {
     let (call, now, mut open) = (CallId(id), at(id), 0);
     router.handle(

@@ -177,7 +177,8 @@ fn a_limit_of_requests_is_forgotten() {
     assert!(!world.router.explain(&origin()).contains(limit));
 }
 
-/// The connection over HTTP/3 that a request was last sent on, as soon as it was sent so often.
+/// Returns the connection over HTTP/3 of the last send, once the request has been sent `sends`
+/// times.
 fn sent_by_quic(world: &mut World, call: CallId, sends: usize) -> ConnId {
     while world.calls[&call].sends.len() < sends {
         assert!(world.step(world.now + S), "it is never sent");

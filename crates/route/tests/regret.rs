@@ -1,4 +1,4 @@
-//! How much adapting costs against the better of the two pinned policies, in virtual time.
+//! Regret: the cost of adapting against the better of the two pinned policies, in virtual time.
 //!
 //! Each environment runs with many seeds. *Oracle* is the policy, HTTP/3 or HTTP/2, whose mean is
 //! lower for the same requests; regret is the adaptive policy's mean less that.
@@ -120,7 +120,7 @@ fn environments() -> Vec<Environment> {
     ]
 }
 
-/// Mean time of each request in ms.
+/// Returns the mean time of each request in ms.
 fn means(environment: &Environment, policy: Policy) -> Vec<f64> {
     let mut sums = vec![0.0; CALLS];
     for seed in 0..SEEDS {

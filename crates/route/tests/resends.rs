@@ -1,4 +1,4 @@
-//! Which requests are sent again, and where to.
+//! Resent requests, and where they go.
 
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 mod common;

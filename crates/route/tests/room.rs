@@ -14,7 +14,7 @@ use route::{
 
 const S: Duration = Duration::from_secs(1);
 
-/// Servers that take so many requests at a time on a connection.
+/// Creates a world whose servers take `streams` requests at a time on a connection.
 fn taking(streams: usize, protocol: Protocol) -> World {
     let server = Server::of(Way::Free, 60.0);
     let mut world = World::new(1, 50, server, server);
@@ -26,7 +26,7 @@ fn pinned(policy: Policy) -> Ask {
     Ask { policy, ..ask() }
 }
 
-/// Asks for responses that do not end, each of which has begun when this returns.
+/// Asks for responses that do not end. Each of them has begun when this returns.
 fn endless(world: &mut World, count: usize, policy: Policy) -> Vec<CallId> {
     world.body_time = Duration::from_secs(100_000);
     let calls: Vec<_> = (0..count).map(|_| world.ask(pinned(policy))).collect();

@@ -1,4 +1,4 @@
-//! What a request meets: blocked, refused and dying paths, each with the time that it may cost.
+//! Requests on blocked, refused and dying paths, each with the time that it may cost.
 
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 mod common;
@@ -21,7 +21,7 @@ fn world(quic: Way, tcp: Way) -> World {
     world
 }
 
-/// Time of one request in ms, with its transport.
+/// Makes one request. Returns its time in ms, and how it ended.
 fn one(world: &mut World) -> (u128, End) {
     let (time, end) = world.ask_and_wait(ask());
     (time.as_nanos() / MS, end)

@@ -11,7 +11,8 @@ use route::{Ask, CallId, Event, Policy, Protocol, Transport, Why};
 
 const S: Duration = Duration::from_secs(1);
 
-/// HTTP/3 that has answered once, or never has, and is mute from now on, and TCP that works.
+/// Creates a world where HTTP/3 has answered once, or never has, and is mute from now on, and TCP
+/// works.
 fn mute(answered: bool) -> World {
     let server = Server::of(Way::Free, 60.0);
     let mut world = World::new(1, 50, server, server);

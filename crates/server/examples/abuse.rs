@@ -6,9 +6,9 @@
 //!
 //! The server runs in a separate process (this program again), so that its memory can be measured.
 //! A well-behaved client sends echoes over HTTP/2, one every few ms, before, during and after a
-//! phase in which 1,000 TCP clients send their request heads one byte at a time and 1,000 QUIC
-//! clients have sent a first packet and nothing since. Bounded to 60 seconds, 2,000 sockets and
-//! loopback.
+//! phase of abuse. In that phase 1,000 TCP clients send their request heads one byte at a time.
+//! Another 1,000 clients over QUIC have sent a first packet and nothing since. Bounded to 60
+//! seconds, 2,000 sockets and loopback.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};

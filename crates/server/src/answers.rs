@@ -26,7 +26,7 @@ const MAX_LIST_BYTES: u64 = 16 << 20;
 /// The longest bodies, bytes in all.
 const MAX_BODIES_BYTES: u64 = 64 << 20;
 
-/// What requests are answered with for which the server has no route.
+/// The answers to requests that the server has no route for.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     /// By path and query, then by method.
@@ -106,7 +106,7 @@ impl Answers {
     }
 }
 
-/// Answers requests for which `router` has no route.
+/// Answers the requests that `router` has no route for.
 pub(crate) fn add(router: Router, answers: Answers) -> Router {
     if answers.by_path.is_empty() {
         return router;
@@ -163,7 +163,8 @@ async fn over_grpc(message: Bytes, accounting: RequestAccounting, request: Reque
 }
 
 impl Prepared {
-    /// Several fields of one name count as one, with their values joined by commas (RFC 9110 section 5.3).
+    /// Returns the digest of the logged fields. Several fields of one name count as one, with their values joined by
+    /// commas (RFC 9110 section 5.3).
     fn fields_digest(&self, headers: &HeaderMap) -> String {
         let logged = self.logged_fields.iter().filter_map(|name| {
             let values: Vec<&[u8]> = headers

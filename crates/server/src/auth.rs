@@ -1,8 +1,8 @@
-//! Who sends a request: every one but those for `/health` must carry a token or a signature.
+//! Authentication: every request but those for `/health` must carry a token or a signature.
 //!
-//! A token is checked when the head has been read, and so is the head's signature. The digest of a
-//! body is checked at its end, before its reader learns that it has ended; the chunks of a gRPC client
-//! stream are checked one by one ([`SignedChunks`]).
+//! A token is checked when the head has been read, and so is the head's signature. The digest of a body is checked at
+//! its end, before its reader learns that it has ended. The chunks of a gRPC client stream are checked one by one
+//! ([`SignedChunks`]).
 
 mod signed;
 
@@ -156,7 +156,7 @@ impl Authenticator {
     }
 }
 
-/// Makes a router ask for what `authenticator` checks.
+/// Makes a router demand what `authenticator` checks.
 pub(crate) fn require(router: Router, authenticator: Option<Authenticator>) -> Router {
     let Some(authenticator) = authenticator else {
         return router;

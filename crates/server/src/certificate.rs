@@ -1,8 +1,8 @@
 //! Reads the subject's common name from an X.509 certificate, for the log.
 //!
-//! Parsed by hand because x509-parser is not otherwise in the build (only an unused feature of
-//! rcgen asks for it), and this is a single field. rustls has verified the certificate, but the
-//! parser does not rely on that: it returns `None` for anything it cannot read.
+//! Parsed by hand: this is a single field, and x509-parser is not otherwise in the build. Only an
+//! unused feature of rcgen asks for it. rustls has verified the certificate, but the parser does
+//! not rely on that: it returns `None` for anything it cannot read.
 
 const INTEGER: u8 = 0x02;
 const OBJECT_ID: u8 = 0x06;

@@ -1,9 +1,9 @@
 //! The threads that decode and encode exchanges.
 //!
-//! They are not the runtime's, which would stop reading and answering everything else meanwhile,
-//! and as many messages are worked on as there are cores, so that many large ones neither fill the
-//! memory nor crowd out the runtime's threads. Small messages go the same way: otherwise a codec
-//! would pay for the size of its messages with a wake-up.
+//! They are not the runtime's threads, which would stop reading and answering everything else
+//! meanwhile. No more messages are worked on than there are cores. So many large ones neither fill
+//! the memory nor crowd out the runtime's threads. Small messages go the same way: otherwise a
+//! codec would pay for the size of its messages with a wake-up.
 
 use std::collections::HashMap;
 use std::num::NonZero;

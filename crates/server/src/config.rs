@@ -50,7 +50,7 @@ pub struct Config {
     pub qlog_dir: Option<PathBuf>,
     /// Bounds on the resources of clients.
     pub limits: Limits,
-    /// The answers to requests for which there is no route.
+    /// The answers to requests that no route answers.
     pub answers: Answers,
     /// Faults to inject, by request id.
     pub faults: Faults,
@@ -117,10 +117,10 @@ pub enum Chain {
     /// 2.3 kB, about what public CAs send for ECDSA keys. Over QUIC it arrives in the first
     /// flight.
     Typical,
-    /// 8 kB. Before a QUIC client's address is validated, a server may send three times what it
-    /// has received (RFC 9000 section 8.1): 3.6 kB after the usual first packet of 1.2 kB, 7.2 kB
-    /// after two, which clients with post-quantum keys send. The rest takes one more round trip.
-    /// Over TCP all of it fits the initial window of ten segments (RFC 6928).
+    /// 8 kB. Before a QUIC client's address is validated, a server may send three times what it has received (RFC 9000
+    /// section 8.1). That is 3.6 kB after the usual first packet of 1.2 kB. After two packets, which clients with
+    /// post-quantum keys send, it is 7.2 kB. The rest takes one more round trip. Over TCP all of it fits the initial
+    /// window of ten segments (RFC 6928).
     Long,
 }
 
@@ -199,9 +199,9 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Message of an exchange, bytes both compressed and decompressed.
     pub exchange_bytes: usize,
-    /// Messages, lists and strings inside a message of an exchange, an upper bound of which is
-    /// counted before it is decoded. Decoded, each takes up to some 150 bytes, numbers up to eight
-    /// times their size, and at most one message per core is decoded at a time.
+    /// Messages, lists and strings inside a message of an exchange; an upper bound of their number is counted before it
+    /// is decoded. Decoded, each takes up to some 150 bytes, and numbers up to eight times their size. At most one
+    /// message per core is decoded at a time.
     pub exchange_elements: usize,
     /// Messages of a client stream that submits one in parts, bytes in all.
     pub submit_bytes: u64,

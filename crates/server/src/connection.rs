@@ -1,4 +1,5 @@
-//! What each connection passes on to its requests, its idle timeout and the log of its end.
+//! State of a connection: what it passes on to its requests, its idle timeout and the log of its
+//! end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

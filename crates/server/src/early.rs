@@ -1,7 +1,7 @@
 //! Finds the requests that arrived as early data: those whose first byte was in a 0-RTT packet.
 //!
-//! quinn reports whether the handshake was still in progress when a stream was *accepted*, which
-//! on a busy server can be later than when it arrived. But the server provides the keys of 0-RTT
+//! quinn reports whether the handshake was still in progress when a stream was *accepted*. On a
+//! busy server that can be later than when it arrived. But the server provides the keys of 0-RTT
 //! packets, so it can read what they decrypt.
 
 mod frames;

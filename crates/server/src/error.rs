@@ -1,4 +1,4 @@
-//! Why a server could not start, or did not end cleanly.
+//! Errors: why a server could not start, or did not end cleanly.
 
 use std::io;
 use std::net::SocketAddr;

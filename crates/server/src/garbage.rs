@@ -13,8 +13,8 @@ const MAX_DATAGRAM: usize = 2048;
 /// The pause after a socket call has failed.
 const RETRY_DELAY: Duration = Duration::from_millis(20);
 
-/// Answers each datagram with as many random bytes, until the server drains: no more than it got,
-/// so that it amplifies nothing that was sent under a forged address.
+/// Answers each datagram with as many random bytes, until the server drains. It sends no more than
+/// it got, so it amplifies nothing that was sent under a forged address.
 pub(crate) async fn run(socket: UdpSocket, shared: Arc<Shared>) {
     let random = SystemRandom::new();
     let mut datagram = [0; MAX_DATAGRAM];

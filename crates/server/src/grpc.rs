@@ -1,7 +1,8 @@
 //! The gRPC service of `proto/commute/v1/echo.proto`.
 //!
-//! The service adds the content to the request's accounting itself, without gRPC's framing: the
-//! encoded messages of `Echo` and `Chat`, the file's bytes of `Download` and `Upload`.
+//! The service adds the content to the request's accounting itself, without gRPC's framing. The
+//! content is the encoded messages of `Echo` and `Chat`, and the file's bytes of `Download` and
+//! `Upload`.
 
 use std::pin::Pin;
 

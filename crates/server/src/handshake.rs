@@ -1,8 +1,8 @@
 //! The outcome of a TLS handshake, over TCP and inside QUIC.
 //!
 //! quinn's own TLS session is private and exposes neither resumption nor cipher. But quinn takes
-//! its cryptography as a pair of traits: [`QuicTls`] implements them over rustls as quinn does,
-//! and returns a [`Handshake`] as the handshake data. Every field comes from rustls for this
+//! its cryptography as a pair of traits. [`QuicTls`] implements them over rustls as quinn does, and
+//! returns a [`Handshake`] as the handshake data. Every field comes from rustls for this
 //! connection; none is inferred.
 
 use std::any::Any;

@@ -1,4 +1,4 @@
-//! What the server reads from a request's head, over every protocol.
+//! The server's view of a request's head, over every protocol.
 
 use http::header::{CONTENT_TYPE, HOST};
 use http::uri::Authority;

@@ -121,7 +121,8 @@ impl Fault {
         }
     }
 
-    /// Buffers the whole body first: those that get faults are small.
+    /// Applies the fault to the whole body, which it buffers first: bodies that get faults are
+    /// small.
     async fn apply_to_body(self, body: Body) -> Body {
         let Ok(whole) = body.collect().await else {
             return Body::empty();
@@ -188,7 +189,8 @@ impl HttpBody for FaultyBody {
         })
     }
 
-    /// Some transports do not poll again after the last byte they expect.
+    /// Reports whether all frames were sent. Some transports do not poll again after the last byte
+    /// they expect.
     fn is_end_stream(&self) -> bool {
         self.frames.is_empty() && !self.resets
     }

@@ -2,10 +2,9 @@
 //!
 //! # The life of a server
 //!
-//! [`Server::bind`] generates a certificate authority, a chain and keys, binds every address over
-//! TCP and UDP on the same port number, and reports the resulting [`Settings`]. [`Server::run`]
-//! then serves until it is asked to shut down, finishes the requests in flight and writes the last
-//! line of the log.
+//! [`Server::bind`] generates a certificate authority, a chain and keys, and binds every address over TCP and UDP on
+//! the same port number. It reports the resulting [`Settings`]. [`Server::run`] then serves until it is asked to shut
+//! down, finishes the requests in flight and writes the last line of the log.
 //!
 //! # The life of a request
 //!
@@ -27,11 +26,10 @@
 //!
 //! # What the protocols have in common
 //!
-//! Windows, timers and congestion control are the defaults of hyper, quinn and Linux. There is no
-//! `date` header (hyper would send one, HTTP/3 would not), no compression other than that of
-//! exchanges, and no Retry except under load ([`Limits::half_open`]). TLS is rustls with ring on
-//! both transports, with one chain of a leaf and one intermediate, padded to
-//! a typical length or beyond what QUIC's first flight may carry ([`Chain`]).
+//! Windows, timers and congestion control are the defaults of hyper, quinn and Linux. There is no `date` header: hyper
+//! would send one, HTTP/3 would not. There is no compression except in exchanges, and no Retry except under load
+//! ([`Limits::half_open`]). TLS is rustls with ring on both transports, with one chain of a leaf and one intermediate.
+//! The chain is padded to a typical length or beyond what QUIC's first flight may carry ([`Chain`]).
 //!
 //! # Security
 //!

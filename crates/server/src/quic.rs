@@ -221,7 +221,7 @@ impl Drop for Established {
     }
 }
 
-/// Returns what quinn tells; it counts neither spurious losses nor probe timeouts.
+/// Returns quinn's figures of sending; quinn counts neither spurious losses nor probe timeouts.
 fn sender(connection: &quinn::Connection) -> Sender {
     let path = connection.stats().path;
     let ns = |time: Duration| u64::try_from(time.as_nanos()).ok();

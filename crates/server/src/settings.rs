@@ -1,4 +1,4 @@
-//! The settings in effect after binding, some of which the configuration does not decide.
+//! The settings in effect after binding. The configuration does not decide all of them.
 
 use std::fmt;
 

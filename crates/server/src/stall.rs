@@ -1,7 +1,7 @@
 //! QUIC that completes handshakes, accepts requests, and then says nothing any more.
 //!
-//! quinn acknowledges whatever arrives, so that a server which merely does not answer is alive to its
-//! client. Silence is made below quinn: its socket drops what it would send.
+//! quinn acknowledges all that arrives, so that a server which merely does not answer is alive to its client. Silence
+//! is made below quinn: its socket drops what it would send.
 
 use std::collections::HashMap;
 use std::io::{self, IoSliceMut};
@@ -45,7 +45,7 @@ impl Stall {
         })
     }
 
-    /// Notes a connection from this address.
+    /// Counts a connection from this address.
     pub(crate) fn connection(&self, address: SocketAddr) -> StallingConnection {
         self.clients().entry(address).or_default().connections += 1;
         StallingConnection {

@@ -1,4 +1,4 @@
-//! TCP_INFO: what the kernel tells of a TCP connection.
+//! TCP_INFO: the kernel's figures of a TCP connection.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -59,7 +59,7 @@ impl TcpInfo {
         Some(self.u32(offset::SND_CWND)? * self.u32(offset::SND_MSS)?)
     }
 
-    /// Returns everything it tells of sending, except for the initial window.
+    /// Returns all of the kernel's figures of sending, except for the initial window.
     pub(crate) fn sender(&self) -> Sender {
         // No sample yet: 0, or for the least RTT all ones.
         let rtt_ns = |at| {

@@ -1,4 +1,4 @@
-//! A TCP stream that logs what the kernel tells of its connection just before it closes.
+//! A TCP stream that logs the kernel's figures of its connection just before it closes.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -16,7 +16,8 @@ const MEMORY_LIMIT_BYTES: u64 = 150 << 20;
 /// Requests in parallel.
 const CLIENTS: usize = 16;
 
-/// `Large`, with as many empty elements as fit the limit of 4 MiB when decompressed.
+/// Returns `Large` in each format, with as many empty elements as fit the limit of 4 MiB when
+/// decompressed.
 fn bombs() -> [(&'static str, Vec<u8>); 4] {
     let json = [&b"{\"things\":["[..], &b"{},".repeat(1_390_000), b"{}]}"].concat();
     let map = [

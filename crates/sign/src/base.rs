@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use sfv::{BareItem, InnerList, Item, ListSerializer, Parameters, StringRef};
 
-/// Covered components, in this order, and the parameters: a member of Signature-Input.
+/// Returns a member of Signature-Input: the covered components, in this order, and the parameters.
 pub(crate) fn input<'a>(
     components: impl Iterator<Item = &'a str>,
     parameters: Parameters,

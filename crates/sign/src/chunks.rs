@@ -7,11 +7,11 @@ use crate::refusal::Refusal;
 
 /// Length of a chunk's code.
 pub const MAC_BYTES: usize = 32;
-/// Tells a chunk's code from any other that the same key makes.
+/// Separates a chunk's code from any other that the same key makes.
 const PURPOSE: &[u8] = b"commute chunk 1\0";
 
-/// The chunks of one stream, at either end, in order. Each code covers the one before, beginning with
-/// the head's, so that none can be moved, and whether it is the last, so that none can be cut off.
+/// The chunks of one stream, at either end, in order. Each code covers the one before, beginning with the head's, so
+/// that no chunk can be moved. Each code also covers whether its chunk is the last, so that none can be cut off.
 #[derive(Debug)]
 pub struct Chunks {
     key: Key,
@@ -20,7 +20,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Begins a stream whose head has this code.
+    /// Starts a stream whose head has this code.
     pub fn new(key: &Key, head: [u8; 32]) -> Chunks {
         Chunks {
             key: key.clone(),

@@ -39,7 +39,7 @@ impl Key {
         mac
     }
 
-    /// Compares in constant time.
+    /// Reports whether `mac` is the code of `message`. Compares in constant time.
     pub(crate) fn verifies(&self, message: &[u8], mac: &[u8]) -> bool {
         hmac::verify(&self.secret, message, mac).is_ok()
     }

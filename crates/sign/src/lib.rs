@@ -1,15 +1,13 @@
 //! Signed requests: HTTP Message Signatures (RFC 9421) with `hmac-sha256`, and Content-Digest (RFC
 //! 9530), for HTTP and for gRPC.
 //!
-//! Client and server share a secret [`Key`] under an id. The client signs method, authority, path,
-//! query and the digest of the body, together with the time and a nonce ([`Request::sign`]). The server's
-//! [`Verifier`] computes the same code and compares it in constant time, then refuses what is older than
-//! its window, from the future, or was seen before. What it returns, [`Verified`], holds the digest
-//! that the body must turn out to have.
+//! Client and server share a secret [`Key`] under an id. The client signs method, authority, path, query and the digest
+//! of the body, together with the time and a nonce ([`Request::sign`]). The server's [`Verifier`] computes the same
+//! code and compares it in constant time. Then it refuses a request that is older than its window, from the future, or
+//! was seen before. What it returns, [`Verified`], holds the digest that the body must turn out to have.
 //!
-//! A stream has no digest when its head is sent. It is signed without one, and each chunk carries a
-//! code that continues the head's signature ([`Chunks`]); chunks cannot be changed, left out, moved or
-//! cut off at the end.
+//! A stream has no digest when its head is sent. It is signed without one, and each chunk carries a code that continues
+//! the head's signature ([`Chunks`]). Chunks cannot be changed, left out, moved or cut off at the end.
 //!
 //! ```
 //! use sign::{Body, Key, Keys, Request, Verifier};

@@ -1,4 +1,4 @@
-//! Why a request is refused.
+//! Refusals: why a request is not accepted.
 
 /// Why a request or a chunk is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

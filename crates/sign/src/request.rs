@@ -1,4 +1,4 @@
-//! What is signed of a request, and signing it.
+//! The signed parts of a request, and signing them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -47,7 +47,7 @@ pub struct Fields {
     pub signature_input: String,
     /// The value of Signature.
     pub signature: String,
-    /// The code itself, from which [`crate::Chunks`] go on.
+    /// The code itself, which [`crate::Chunks`] continue.
     pub mac: [u8; 32],
 }
 
@@ -82,7 +82,7 @@ impl Request<'_> {
         }
     }
 
-    /// The components that must be covered, in order.
+    /// Returns the components that must be covered, in order.
     pub(crate) fn components(&self) -> impl Iterator<Item = &'static str> {
         let covered = match self.body {
             Body::Digest(_) => COMPONENTS.len(),

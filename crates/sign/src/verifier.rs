@@ -28,7 +28,7 @@ pub struct Verifier {
 pub struct Verified {
     /// The key that it is signed with.
     pub key: Key,
-    /// The head's code, from which [`crate::Chunks`] go on.
+    /// The head's code, which [`crate::Chunks`] continue.
     pub mac: [u8; 32],
     digest: Option<[u8; 32]>,
 }

@@ -134,7 +134,7 @@ impl Browser {
         }
     }
 
-    /// Shows the page in another way.
+    /// Shows the page in another view.
     pub fn show(&mut self, view: View) {
         let (width, media, scheme) = match view {
             View::Screen { width, dark: true } => (width, "screen", "dark"),
@@ -162,8 +162,8 @@ impl Browser {
         reply["result"]["value"].clone()
     }
 
-    /// Returns what is wrong with the page's layout in a view: what is cut or reaches beyond the page,
-    /// text below 10 px on a screen, and text over other text in a figure.
+    /// Returns the problems of the page's layout in a view. They are content that is cut or reaches beyond the page,
+    /// text below 10 px on a screen, and overlapping text in a figure.
     pub fn layout_problems(&mut self, view: View) -> Vec<String> {
         self.show(view);
         let problems = self.evaluate(include_str!("layout.js"));

@@ -23,9 +23,9 @@ const PREFERENCES: [(&str, &str); 9] = [
     ("devtools.toolbox.selectedTool", "\"netmonitor\""),
 ];
 
-/// Opens a page in Firefox, which trusts a CA, and returns the first HAR that its developer tools export and that
-/// has a request for this path. They may miss the first load of a page. Preferences are names and values
-/// in JavaScript. `None` if there is no Firefox, or no `certutil`.
+/// Opens a page in Firefox, which trusts a CA. Returns the first HAR that its developer tools export and that has a
+/// request for this path. They may miss the first load of a page. Preferences are names and values in JavaScript.
+/// `None` if there is no Firefox, or no `certutil`.
 ///
 /// # Panics
 ///

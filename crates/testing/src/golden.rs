@@ -40,8 +40,8 @@ fn write(file: &Path, text: &str) {
     }
 }
 
-/// The index of the first line that differs; one past the shorter text's last line when only
-/// the length does.
+/// Returns the index of the first line that differs; one past the shorter text's last line when
+/// only the length does.
 fn first_difference(expected: &str, actual: &str) -> Option<usize> {
     if expected == actual {
         return None;

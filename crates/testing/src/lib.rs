@@ -1,5 +1,5 @@
-//! What every crate's tests share: golden files, values checked by a JSON Schema, skips that are loud and
-//! counted, browsers, and programs that only tests start.
+//! Helpers of every crate's tests: golden files, checks by a JSON Schema, skips that are loud and counted, browsers,
+//! and programs that only tests start.
 
 mod browser;
 mod example;

@@ -1,4 +1,4 @@
-//! A page in every view that its readers have.
+//! Checks of a page in every view that its readers have.
 
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ const fn screen(width: u32, dark: bool) -> View {
     View::Screen { width, dark }
 }
 
-/// Asserts that a browser has no complaint about a page, that nothing of it is cut or too small to
-/// read in any view, folded and opened, and that it passes axe-core. Skips without a browser or without axe-core.
+/// Asserts that a browser has no complaint about a page and that it passes axe-core. Also asserts that nothing of the
+/// page is cut or too small to read in any view, folded and opened. Skips without a browser or without axe-core.
 ///
 /// With `COMMUTE_PICTURES=FOLDER`, pictures of all views are written there, for people to look at.
 #[track_caller]

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-/// Asserts that a JSON value is valid by a JSON Schema, as far as those that are made from Rust types
-/// go: references, types, properties, items, names and alternatives.
+/// Asserts that a JSON value is valid by a JSON Schema. It supports what schemas made from Rust types contain:
+/// references, types, properties, items, names and alternatives.
 ///
 /// # Panics
 ///

@@ -9,8 +9,8 @@ const LOG: &str = "COMMUTE_SKIP_LOG";
 /// Records that the current test cannot run here, and why. The caller returns afterwards.
 ///
 /// Prints `SKIPPED: test: reason` past the capture of the test harness. `.ci/run` sets
-/// `COMMUTE_ALLOWED_SKIPS`, which makes the skip a failure unless the file has a line
-/// `test: reason` for this test (the reason there is for people).
+/// `COMMUTE_ALLOWED_SKIPS`. The skip is then a failure unless that file has a line `test: reason`
+/// for this test. The reason there is for people.
 ///
 /// # Panics
 ///
@@ -46,7 +46,7 @@ pub fn skip(reason: &str) {
     }
 }
 
-/// Whether the list has a line for this test. Blank lines and lines that begin with `#` are
+/// Reports whether the list has a line for this test. Blank lines and lines that begin with `#` are
 /// comments.
 fn is_allowed(test: &str, list: &str) -> bool {
     list.lines()

@@ -59,7 +59,7 @@ pub(super) async fn streamed_upload(target: &Target) -> anyhow::Result<String> {
     Ok(String::new())
 }
 
-/// An upload as the app of a phone on 3G would make it. The server must get it once although a PUT may be sent again.
+/// Uploads as the app of a phone on 3G would. The server must get the upload once although a PUT may be sent again.
 pub(super) async fn slow_upload(target: &Target) -> anyhow::Result<String> {
     let engine = target.engine()?;
     let (id, began) = (new_id(), Instant::now());
@@ -81,7 +81,8 @@ pub(super) async fn parallel_100(target: &Target) -> anyhow::Result<String> {
     all(join_all((0..100).map(one)).await)
 }
 
-/// Five rounds, each over new connections: which requests a closing connection carries differs each time.
+/// Makes 1,000 parallel requests in five rounds, each over new connections. The requests that a closing connection
+/// carries differ each time.
 pub(super) async fn parallel_1000(target: &Target) -> anyhow::Result<String> {
     let began = Instant::now();
     for round in 1..=ROUNDS {

@@ -77,7 +77,7 @@ pub fn open(config: &cm_config) -> Result<cm_engine, (cm_status, String)> {
     }
 }
 
-/// An engine that trusts these roots, and knows that localhost is 127.0.0.1.
+/// Opens an engine that trusts these roots, and knows that localhost is 127.0.0.1.
 pub fn trusting(roots_pem: &[u8]) -> cm_engine {
     let addresses = [field("localhost", "127.0.0.1")];
     open(&cm_config {
@@ -90,7 +90,7 @@ pub fn trusting(roots_pem: &[u8]) -> cm_engine {
     .unwrap()
 }
 
-/// An engine that asks about every chain, and knows that localhost is 127.0.0.1.
+/// Opens an engine that asks about every chain, and knows that localhost is 127.0.0.1.
 pub fn asking() -> cm_engine {
     let addresses = [field("localhost", "127.0.0.1")];
     open(&cm_config {

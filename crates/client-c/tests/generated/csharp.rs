@@ -21,7 +21,7 @@ type Waiting = Mutex<HashMap<String, oneshot::Sender<String>>>;
 /// A process that sends requests.
 pub(crate) struct Driver {
     child: Mutex<Child>,
-    /// `None` once the process was told to end.
+    /// `None` once the test has ended the process.
     requests: Mutex<Option<ChildStdin>>,
     ids: AtomicU64,
     waiting: Arc<Waiting>,

@@ -63,7 +63,7 @@ async fn outcomes_are_true_through_csharp() {
     driver.end();
 }
 
-/// Reports whether the body of a case's request is streamed. It cannot be sent again then, so only requests that the
+/// Reports whether the body of a case's request is streamed. It cannot be sent again then. So only requests that the
 /// server takes at once stream theirs: those that have a connection for themselves, without refusals.
 fn is_streamed(case: &Case) -> bool {
     case.method == "POST" && case.is_alone && case.refusals == 0 && case.seed.is_multiple_of(2)

@@ -82,7 +82,7 @@ fn routes() -> Router {
         .route("/stall", any(async || std::future::pending::<()>().await))
 }
 
-/// The method, a line break, and the body.
+/// Returns the method, a line break, and the body.
 async fn echo(method: Method, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let kind = headers.get(header::CONTENT_TYPE).cloned();
     let mut echo = format!("{method}\n").into_bytes();
@@ -94,7 +94,8 @@ async fn echo(method: Method, headers: HeaderMap, body: Bytes) -> Response<Body>
     response
 }
 
-/// The header fields that came, in the order of their names, but for those of the connection.
+/// Returns the header fields that came, in the order of their names, but for those of the
+/// connection.
 async fn fields(headers: HeaderMap) -> String {
     let own = [header::HOST, header::CONNECTION];
     let fields = headers.iter().filter(|(name, _)| !own.contains(name));
@@ -129,7 +130,7 @@ async fn repeat(Path(times): Path<u32>) -> Response<Body> {
         .unwrap()
 }
 
-/// Each value of the query `c` is a cookie.
+/// Sets each value of the query `c` as a cookie.
 async fn set_cookies(Query(cookies): Query<Vec<(String, String)>>) -> Response<Body> {
     let mut response = Response::builder();
     for (_, cookie) in cookies {
@@ -174,7 +175,7 @@ fn ok() -> u16 {
     200
 }
 
-/// A text that is coded, and perhaps damaged, as the query says.
+/// Returns a text that is coded, and perhaps damaged, as the query says.
 async fn coded(Query(query): Query<Coded>) -> Response<Body> {
     let mut body = b"compressed ".repeat(1_000);
     for step in query.steps.split(',').filter(|step| !step.is_empty()) {
@@ -229,14 +230,14 @@ async fn coded(Query(query): Query<Coded>) -> Response<Body> {
         .unwrap()
 }
 
-/// The authority that the request is for.
+/// Returns the authority that the request is for.
 async fn host(uri: Uri, headers: HeaderMap) -> String {
     let field = headers.get(header::HOST).map(|host| host.to_str().unwrap());
     let authority = uri.authority().map(axum::http::uri::Authority::as_str);
     authority.or(field).unwrap_or_default().to_owned()
 }
 
-/// To a path that is not escaped.
+/// Redirects to a path that is not escaped.
 async fn redirect_to_utf8() -> Response<Body> {
     let location = HeaderValue::from_bytes("/sm\u{f8}rrebr\u{f8}d".as_bytes()).unwrap();
     let response = Response::builder().status(302);
@@ -246,7 +247,7 @@ async fn redirect_to_utf8() -> Response<Body> {
         .unwrap()
 }
 
-/// A line now, and one every 10 ms for ever.
+/// Sends a line now, and one every 10 ms for ever.
 async fn endless() -> Body {
     let lines = futures_util::stream::repeat(()).then(async |()| {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -255,13 +256,13 @@ async fn endless() -> Body {
     Body::from_stream(lines)
 }
 
-/// A line, and then nothing more.
+/// Sends a line, and then nothing more.
 async fn pause() -> Body {
     let line = futures_util::stream::iter([Ok::<_, std::convert::Infallible>("more\n")]);
     Body::from_stream(line.chain(futures_util::stream::pending()))
 }
 
-/// A line, and then the connection or stream breaks.
+/// Sends a line, and then breaks the connection or stream.
 async fn cut() -> Body {
     let line = futures_util::stream::iter([Ok(Bytes::from_static(b"more\n"))]);
     let broken = futures_util::stream::once(async {

@@ -31,7 +31,7 @@ struct Out {
 }
 
 impl Connection<'_> {
-    /// Passes a response on. The engine is let go before the app sees its end.
+    /// Passes a response on. The engine is released before the app sees the response's end.
     pub(super) async fn answer(
         &mut self,
         engine: Arc<Engine>,
@@ -69,7 +69,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Passes the body on. What has a length over HTTP/1.1 is complete with its last byte; over HTTP/2 and HTTP/3
+    /// Passes the body on. A body with a length over HTTP/1.1 is complete with its last byte. Over HTTP/2 and HTTP/3
     /// trailers may follow, and only the end of the stream ends the body.
     async fn body(&self, response: &mut Response, shape: Shape, out: &mut Out) -> Result<(), Stop> {
         let mut received = 0;
@@ -140,7 +140,7 @@ impl Connection<'_> {
     }
 }
 
-/// Whether the server closes its connection after this response, and OkHttp its socket.
+/// Reports whether the server closes its connection after this response, and OkHttp its socket.
 fn closes(headers: &HeaderMap) -> bool {
     let values = headers.get_all(CONNECTION).iter();
     let mut options = values
@@ -156,8 +156,8 @@ impl From<InvalidLength> for Stop {
     }
 }
 
-/// Waits for the end of a response that is complete without it. A response that is dropped before is cancelled, as
-/// is one that goes on regardless.
+/// Waits for the end of a response that is complete without it. A response that is dropped before its end is cancelled,
+/// as is one that continues regardless.
 async fn end_of(response: Response) {
     tokio::time::timeout(END_LIMIT, response.bytes(0))
         .await

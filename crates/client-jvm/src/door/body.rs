@@ -63,8 +63,8 @@ impl Connection<'_> {
         }
     }
 
-    /// Sends a request and its body at the same time. OkHttp reads no response before it has written the request, or has
-    /// failed to: if the engine takes no more of the body, the app's next write fails.
+    /// Sends a request and its body at the same time. OkHttp reads no response before it has written the request, or
+    /// has failed to. So if the engine takes no more of the body, the app's next write fails.
     async fn streamed(
         &mut self,
         begun: Bytes,

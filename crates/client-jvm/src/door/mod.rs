@@ -73,8 +73,8 @@ impl News {
         self.opened = None;
     }
 
-    /// Makes of the client's report what the app is told. Opening the connection is part of the request that
-    /// takes it first.
+    /// Converts the client's report to the facts for the app. Opening the connection is part of the request that takes
+    /// it first.
     pub(crate) fn facts_of(&self, mut report: Report, chunked_here: bool) -> Facts {
         let mut asked = self.asked;
         if let Some(opened) = &self.opened
@@ -230,7 +230,8 @@ impl Connection<'_> {
     }
 }
 
-/// Tells why a request has no response. What is malformed over HTTP/1.1 may be something that OkHttp reads.
+/// Returns the reason why a request has no response. A response that is malformed over HTTP/1.1 may be one that OkHttp
+/// reads.
 fn stop_of(error: Error, news: &News) -> Stop {
     let malformed = matches!(
         error,
@@ -250,7 +251,7 @@ fn lock(news: &Mutex<News>) -> MutexGuard<'_, News> {
     news.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Comes true after this time, if there is one.
+/// Completes after this time; never if there is none.
 async fn within(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,

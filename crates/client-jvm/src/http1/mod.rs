@@ -1,8 +1,8 @@
-//! HTTP/1.1 as OkHttp speaks it to the engine within the process (RFC 9112).
+//! HTTP/1.1 between OkHttp and the engine within the process (RFC 9112).
 //!
-//! hyper has a server, which does not fit: it sends trailers only if their names were announced in
-//! the head (which the engine does not know when it comes over HTTP/2 or HTTP/3) and the request
-//! said `TE: trailers` (which OkHttp does not).
+//! hyper has a server, which does not fit. It sends trailers only if the head announces their names
+//! and the request said `TE: trailers`. But the engine does not know the names in advance over
+//! HTTP/2 or HTTP/3, and OkHttp does not say so.
 
 mod request;
 mod response;

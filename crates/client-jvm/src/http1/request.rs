@@ -97,7 +97,7 @@ fn body(headers: &HeaderMap) -> Result<Body, Malformed> {
 }
 
 impl Body {
-    /// The length, if it is known.
+    /// Returns the length, if it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Length(length) => Some(*length),

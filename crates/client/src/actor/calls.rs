@@ -35,7 +35,7 @@ pub(super) struct Call {
     pub(super) body: Body,
     pub(super) asked: Instant,
     pub(super) progress: Progress,
-    /// Whether whoever reads the response tells of its end, because its rest may come elsewhere.
+    /// Whether the reader of the response reports its end, because its rest may come elsewhere.
     pub(super) tells_its_end: bool,
     pub(super) reply: Option<oneshot::Sender<Result<Response, Error>>>,
     pub(super) ending: Arc<OnceLock<Error>>,
@@ -63,12 +63,12 @@ pub(super) struct Sending {
 }
 
 impl Call {
-    /// Whether the rest of a response with this head can be asked for elsewhere.
+    /// Reports whether the rest of a response with this head can be requested elsewhere.
     fn is_resumable(&self, head: &http::response::Parts) -> bool {
         self.replayable && resumable(&self.head, head).is_some()
     }
 
-    /// The head of one copy; nothing if it cannot be signed.
+    /// Returns the head of one copy; nothing if it cannot be signed.
     fn head_to_send(&self) -> Option<Arc<http::request::Parts>> {
         #[cfg(feature = "sign")]
         if let Some(signer) = &self.signer {
@@ -130,7 +130,7 @@ impl Actor {
         self.route_queued();
     }
 
-    /// Tells the router of requests that wait, as long as it has room.
+    /// Passes waiting requests to the router, as long as it has room.
     pub(super) fn route_queued(&mut self) {
         while self.calls.len() - self.queue.len() < route::MAX_CALLS {
             let Some((id, ask)) = self.queue.pop_front() else {
@@ -143,7 +143,7 @@ impl Actor {
         }
     }
 
-    /// A limit of a request passed, which may have been kept meanwhile.
+    /// Fails a request whose limit passed, unless the request kept the limit meanwhile.
     pub(super) fn time_out(&mut self, id: CallId, phase: Phase) {
         let is_late = |call: &Call| match phase {
             Phase::Connect => {
@@ -200,7 +200,7 @@ impl Actor {
         Some(sending)
     }
 
-    /// The app let go of a request.
+    /// Cancels a request that the app dropped.
     pub(super) fn cancel(&mut self, id: CallId) {
         self.measure(id, 0, Outcome::Cancelled);
         self.handle(route::Event::Cancel(id));
@@ -311,7 +311,7 @@ impl Actor {
         }
     }
 
-    /// How a request fares on a connection.
+    /// Reports how a request fares on a connection.
     pub(super) fn report(&self, id: CallId, conn_id: ConnId) -> Option<Report> {
         let (call, slot) = (self.calls.get(&id)?, self.conns.get(&conn_id)?);
         let sending = call.copies.get(&conn_id)?;
@@ -326,7 +326,7 @@ impl Actor {
         Some(report)
     }
 
-    /// Notes what a request took that ends now, unless its reader does.
+    /// Records what a request took that ends now, unless its reader does.
     pub(super) fn measure(&mut self, id: CallId, response_bytes: u64, outcome: Outcome) {
         let Some(call) = self.calls.get(&id).filter(|call| !call.tells_its_end) else {
             return;

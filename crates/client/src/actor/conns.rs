@@ -110,7 +110,7 @@ impl Actor {
 }
 
 impl Slot {
-    /// What is known of the connection, for something that was asked for then.
+    /// Reports what is known of the connection, for a request made at `asked`.
     pub(super) fn report(&self, id: ConnId, why: Why, asked: Instant) -> Report {
         Report {
             protocol: self.conn.as_ref().map_or(Protocol::H2, Conn::protocol),

@@ -1,4 +1,4 @@
-//! The engine's thread: does what the router commands, and tells it what happens.
+//! The engine's thread: executes the router's commands, and reports events to it.
 
 mod calls;
 mod conns;
@@ -250,7 +250,7 @@ impl Actor {
         }
     }
 
-    /// Tells the router, and does what it commands.
+    /// Passes an event to the router, and executes its commands.
     fn handle(&mut self, event: route::Event<'_>) {
         let now = self.now();
         self.router.handle(event, now);
@@ -348,7 +348,7 @@ mod tests {
     use crate::body::Body;
     use crate::tls::Trust;
 
-    /// A task that never ends.
+    /// Spawns a task that never ends.
     fn task() -> tokio::task::AbortHandle {
         tokio::spawn(std::future::pending::<()>()).abort_handle()
     }

@@ -1,6 +1,7 @@
-//! Follows the frames that an HTTP/2 server sends (RFC 9113 section 4), for what h2 does not tell: that it will take no
-//! more streams, that its settings may have changed, that trailers had pseudo-fields, which h2 drops, or were too long,
-//! which it cuts. DATA frames of length 0 are kept from it: they are legal, and it ends a connection after a hundred.
+//! Follows the frames that an HTTP/2 server sends (RFC 9113 section 4), for what h2 does not report. The server may
+//! take no more streams, or its settings may have changed. Trailers may have had pseudo-fields, which h2 drops, or were
+//! too long, and h2 cuts them. DATA frames of length 0 are kept from h2: they are legal, and h2 ends a connection after
+//! a hundred.
 
 mod block;
 #[cfg(test)]
@@ -88,7 +89,7 @@ impl Frames {
         }
     }
 
-    /// The connection has ended; returns what has come of another frame's header.
+    /// Ends the connection; returns what has come of another frame's header.
     fn end(&mut self) -> Vec<u8> {
         match self.missing_bytes {
             0 => std::mem::take(&mut self.header),
@@ -130,7 +131,7 @@ impl Frames {
         }
     }
 
-    /// Keeps account of which streams are open.
+    /// Updates the set of open streams.
     fn follow(&mut self, kind: u8, flags: u8, stream: u32) {
         match kind {
             DATA | HEADERS if flags & END_STREAM != 0 => self.open.remove(&stream),

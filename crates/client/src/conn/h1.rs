@@ -47,8 +47,8 @@ pub(super) async fn start(
 }
 
 impl Requests {
-    /// Sends a request and reports its response; shuts the connection down if that comes before all of the request is
-    /// sent, because the next request would wait for the rest.
+    /// Sends a request and reports its response. Shuts the connection down if the response comes before all of the
+    /// request is sent, because the next request would wait for the rest.
     pub(super) async fn run(
         self,
         exchange: &Exchange,

@@ -251,7 +251,7 @@ async fn final_response(
     .await
 }
 
-/// The failure of a request that h2 has not begun to send.
+/// Returns the failure of a request that h2 has not begun to send.
 fn not_sent(error: &::h2::Error) -> Failure {
     if error.is_io() || error.is_go_away() {
         return Failure::gone_away();

@@ -53,11 +53,11 @@ pub(crate) struct Opened {
     pub(crate) resumed: bool,
     /// When its handshake was done; nothing if it is not.
     pub(crate) tls: Option<Instant>,
-    /// Whether the server took early data, and who is told once the connection is reported.
+    /// Whether the server took early data, with the sender that announces it once the connection is reported.
     pub(crate) early_taken: Option<(watch::Sender<Option<bool>>, bool)>,
 }
 
-/// Where to open a connection, and who is told.
+/// Where to open a connection, and the channel for its messages.
 pub(crate) struct Target {
     pub(crate) id: ConnId,
     pub(crate) origin: Origin,
@@ -89,7 +89,7 @@ pub(crate) struct Load {
     requests: AtomicUsize,
     /// Bodies that wait for the app to read them. Each may hold a stream's window of the connection's.
     unread: AtomicUsize,
-    /// Whether a request was turned away for it, so that whoever sent that is told of room.
+    /// Whether a request was turned away for it; its sender then gets an event when there is room.
     turned_away: AtomicBool,
     conn: ConnId,
     messages: mpsc::UnboundedSender<Message>,
@@ -132,7 +132,7 @@ impl Conn {
         }
     }
 
-    /// Whether it speaks TLS 1.3, and the server's certificates in DER.
+    /// Reports whether the connection uses TLS 1.3, and returns the server's certificates in DER.
     pub(crate) fn security(&self) -> (bool, Vec<Vec<u8>>) {
         match self {
             Self::H3(conn) => (true, conn.chain()),
@@ -212,7 +212,7 @@ impl Conn {
     }
 }
 
-/// Runs a task; reports this if it panics, or whoever waits for it would wait for ever.
+/// Runs a task, and reports if it panics. Otherwise other tasks would wait for it for ever.
 async fn or_report(
     task: impl Future<Output = ()>,
     messages: mpsc::UnboundedSender<Message>,
@@ -295,7 +295,7 @@ impl Exchange {
         piece.await
     }
 
-    /// Passes a piece of the body on to the app; returns false if it let go of the response, whose guard cancels the
+    /// Passes a piece of the body on to the app. Returns false if the app dropped the response, whose guard cancels the
     /// request.
     async fn pass_on(&self, body: &mpsc::Sender<Part>, chunk: Bytes) -> bool {
         let chunk = match body.try_send(Part::Data(chunk)) {
@@ -417,7 +417,7 @@ impl From<Violation> for Failure {
 }
 
 impl Failure {
-    /// Nothing was sent.
+    /// Creates a failure before anything was sent.
     fn before_sending(fault: Fault) -> Self {
         Self {
             fault,
@@ -426,8 +426,8 @@ impl Failure {
         }
     }
 
-    /// Nothing was done, because the connection takes no more requests: by its peer's GOAWAY (RFC 9113
-    /// section 6.8, RFC 9114 section 5.2) or because it has ended.
+    /// Creates the failure of a request that had no effect, because the connection takes no more requests. Its peer
+    /// sent GOAWAY (RFC 9113 section 6.8, RFC 9114 section 5.2), or the connection has ended.
     fn gone_away() -> Self {
         Self {
             leaving: Some(Leaving::GoesAway),
@@ -444,7 +444,7 @@ impl Failure {
     }
 }
 
-/// The failure of a body whose head the app already has.
+/// Passes a failure on as the end of a body whose head the app already has.
 async fn cut_off(body: &mpsc::Sender<Part>, failure: &Failure) {
     let error = crate::Error::Failed {
         fault: failure.fault,

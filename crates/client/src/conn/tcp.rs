@@ -20,7 +20,7 @@ use crate::tls::Tls;
 
 /// The shortest time without a segment after which kernels ask for one.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
-/// Kernels give a connection up after so many without an answer, 9 if they are not told: later than the router.
+/// Kernels give a connection up after so many without an answer, 9 by default: later than the router.
 const KEEP_ALIVES: u32 = 60;
 
 pub(crate) struct Conn {
@@ -28,7 +28,7 @@ pub(crate) struct Conn {
     /// The same socket, for what the kernel knows of it.
     socket: Arc<OwnedFd>,
     heard: tcp_info::Heard,
-    /// Segments that had come when the kernel was told to ask for one; nothing if it was not.
+    /// Segments that had come when keep-alive was turned on; nothing if it was not.
     asked: Option<u64>,
     is_tls13: bool,
     chain: Vec<CertificateDer<'static>>,
@@ -146,8 +146,8 @@ impl Conn {
         sample
     }
 
-    /// Lets the kernel ask for a sign of life. Data that is not acknowledged is repeated anyway; a peer
-    /// that has acknowledged the request and says nothing must answer this.
+    /// Turns on TCP keep-alive, which probes the peer. Data that is not acknowledged is repeated anyway. A peer that
+    /// has acknowledged the request and is silent must answer the probe.
     pub(crate) fn probe(&mut self) {
         self.asked = Some(self.heard.count());
         keep_alive(&self.socket, true);
@@ -167,8 +167,8 @@ fn shut_down(socket: &OwnedFd) {
     SockRef::from(socket).shutdown(Shutdown::Both).ok();
 }
 
-/// Ends what [`Conn::probe`] began when a request ends: an idle connection must not wake the device. If
-/// another request waits, its next probe begins it anew.
+/// Turns off the keep-alive of [`Conn::probe`] when a request ends: an idle connection must not wake the device. If
+/// another request waits, its next probe turns it on again.
 struct KeptAlive(Arc<OwnedFd>);
 
 impl Drop for KeptAlive {
@@ -177,8 +177,8 @@ impl Drop for KeptAlive {
     }
 }
 
-/// Sets what makes requests fast beside others: nothing waits for a full segment, and the kernel takes no more than it
-/// can soon send, so that a small request need not wait behind a large one's body.
+/// Sets options for low latency. No segment waits until it is full, and the kernel takes no more than it can soon send.
+/// So a small request need not wait behind a large one's body.
 fn set_options(tcp: &TcpStream) {
     let options = SockRef::from(tcp);
     options.set_tcp_nodelay(true).ok();

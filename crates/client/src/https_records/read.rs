@@ -11,7 +11,7 @@ use simple_dns::{CharacterString, Name, Packet, PacketFlag};
 const KNOWN_KEYS: [u16; 6] = [0, 1, 2, 3, 4, 6];
 
 /// Returns the record with HTTP/3 that the server prefers. Records that lead to another name are
-/// passed over: only the origin's own addresses are asked for.
+/// ignored: only the origin's own addresses are looked up.
 pub(super) fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<H3Record>> {
     let packet = Packet::parse(answer).ok()?;
     if packet.has_flags(PacketFlag::TRUNCATION) {
@@ -48,7 +48,7 @@ pub(super) fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<H3Rec
     }))
 }
 
-/// Whether all that the record demands is known here (RFC 9460 section 8).
+/// Reports whether all that the record demands is known here (RFC 9460 section 8).
 fn is_understood(record: &SVCB<'_>) -> bool {
     record.iter_params().all(|param| match param {
         SVCParam::Mandatory(keys) => keys.iter().all(|key| KNOWN_KEYS.contains(key)),

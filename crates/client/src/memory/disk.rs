@@ -208,7 +208,7 @@ mod platform {
         one.len() == other.len() && one.modified().ok() == other.modified().ok()
     }
 
-    /// Only the age of their files tells.
+    /// Returns true: only the age of a process's files tells here whether it is dead.
     pub(super) fn is_alive(_: u32) -> bool {
         true
     }

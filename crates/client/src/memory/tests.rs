@@ -73,7 +73,7 @@ fn router(salt: [u8; 16]) -> Router {
     })
 }
 
-/// A file that no other process of these tests would write.
+/// Returns a file that no other process of these tests would write.
 fn whole() -> Vec<u8> {
     router([2; 16]).memory(wall_seconds())
 }

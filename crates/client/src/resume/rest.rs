@@ -1,4 +1,4 @@
-//! Asking for a part of a body, and whether an answer is that part.
+//! Requests for a part of a body, and the check that an answer is that part.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -17,8 +17,8 @@ use crate::metrics::Outcome;
 use crate::report::{Progress, Report};
 use crate::response::Response;
 
-/// Returns length and validator of a body whose rest can be asked for: the whole answer to a GET,
-/// from a server that has ranges and says by a strong validator whether a part fits.
+/// Returns length and validator of a body whose rest can be requested. That takes the whole answer to a GET, from a
+/// server that has ranges and a strong validator. By the validator the server can say whether a part fits.
 pub(crate) fn resumable<'a>(
     asked: &request::Parts,
     head: &'a response::Parts,
@@ -55,13 +55,13 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// Notes where the body comes from now.
+    /// Records where the body comes from now.
     pub(super) fn note(&self, report: &mut Report, part: &Report) {
         report.resume(part);
         self.outbound.progress.set(report.clone());
     }
 
-    /// Tells of the end of the response, of which so many bytes came.
+    /// Reports the end of the response after `response_bytes` bytes.
     pub(crate) fn tell_end(&self, response_bytes: u64, outcome: Outcome) {
         let report = self.outbound.progress.report();
         let ended = Ended {
@@ -78,14 +78,14 @@ impl Rest {
         self.mailbox.tell(Message::Ended(Box::new(ended)));
     }
 
-    /// The same, for a part that is no request of its kind: from neither its time nor its size is anything learnt.
+    /// Returns the same for a part that is no request of its kind: nothing is learnt from its time or size.
     pub(super) fn untaught(mut self) -> Self {
         let ask = &mut self.outbound.ask;
         (ask.urgent, ask.bytes) = (true, Some(self.length));
         self
     }
 
-    /// Asks for a part. The answer is that part of the same body, or an error.
+    /// Requests a part. The answer is that part of the same body, or an error.
     pub(crate) fn ask(
         &self,
         part: Range<u64>,
@@ -115,7 +115,7 @@ impl Rest {
     }
 }
 
-/// Whether this answer is that part of the body, and not another one's.
+/// Reports whether this answer is that part of the body, and not a part of another body.
 fn is_part(
     head: &response::Parts,
     part: &Range<u64>,

@@ -56,7 +56,7 @@ impl Rival {
         }
     }
 
-    /// Asks for what follows the part, too, and takes over when the body has reached the part.
+    /// Requests the bytes after the part, too, and takes over when the body has reached the part.
     pub(super) fn win(&mut self, rest: &Rest, over: Transport) {
         let part = self.from + self.ahead_bytes..rest.length;
         (self.wins, self.end) = (true, rest.length);
@@ -68,8 +68,8 @@ impl Rival {
         self.ahead_bytes < MAX_AHEAD_BYTES && !matches!(self.state, RivalState::Ended)
     }
 
-    /// How long what has come took: since its first byte, also while nobody read it, and no less than that byte took on
-    /// an open connection. What was held back by a loss comes at once, and late.
+    /// Returns how long the bytes that have come took. The time runs from their first byte, also while nobody read, and
+    /// is at least what that byte took on an open connection. Bytes held back by a loss come at once, and late.
     pub(super) fn took(&self) -> Duration {
         let RivalState::Comes(coming) = &self.state else {
             return Duration::MAX;
@@ -81,7 +81,8 @@ impl Rival {
         report.asked.elapsed().saturating_sub(first).max(asked)
     }
 
-    /// Keeps a piece until it takes over, up to the end of its part. Returns how much of it.
+    /// Keeps a piece until the rival takes over, up to the end of its part. Returns how many bytes of the piece were
+    /// kept.
     pub(super) fn keep(&mut self, mut bytes: Bytes) -> u64 {
         let room = self.end.saturating_sub(self.from + self.ahead_bytes);
         if bytes.len() as u64 > room {
@@ -94,7 +95,7 @@ impl Rival {
         kept
     }
 
-    /// Returns what comes, once it does, unless it has ended. Whoever waits may stop and wait again.
+    /// Waits for the part and returns it; nothing if it has ended. A waiter may stop and wait again.
     pub(super) async fn coming(&mut self) -> Option<Part> {
         if let RivalState::Asked(asked) = &mut self.state {
             let answer = asked.await;

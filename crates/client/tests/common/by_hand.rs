@@ -1,4 +1,4 @@
-//! What servers of tests need that speak for themselves.
+//! Certificates and engines for tests with servers of their own.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A server with a certificate for localhost, and an engine's builder that trusts it.
+/// Creates the configuration of a server with a certificate for localhost, and an engine's builder
+/// that trusts it.
 pub fn self_signed(alpn: &[&[u8]]) -> (ServerConfig, Builder) {
     let (config, certificate) = server_config(alpn);
     let engine = Engine::builder()
@@ -19,7 +20,8 @@ pub fn self_signed(alpn: &[&[u8]]) -> (ServerConfig, Builder) {
     (config, engine)
 }
 
-/// The same, with the certificate.
+/// Creates the configuration of a server with a certificate for localhost, and returns the
+/// certificate, too.
 pub fn server_config(alpn: &[&[u8]]) -> (ServerConfig, rcgen::Certificate) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());

@@ -59,12 +59,13 @@ impl TestServer {
         format!("https://localhost:{}{path}", self.address.port())
     }
 
-    /// An engine's builder that trusts this server.
+    /// Returns an engine's builder that trusts this server.
     pub fn trusting(&self) -> Builder {
         trusting(self.folder.path(), self.address)
     }
 
-    /// Whether it has handed a response to a request with this path to its transport.
+    /// Reports whether the server has handed a response to a request with this path to its
+    /// transport.
     pub fn has_answered(&self, path: &str) -> bool {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
         log.contains(path)
@@ -101,7 +102,7 @@ impl Path {
         Self { port, state }
     }
 
-    /// Nothing comes through any more.
+    /// Lets nothing through any more.
     pub fn die(&self) {
         self.state.store(DEAD, Ordering::Relaxed);
     }
@@ -111,7 +112,7 @@ impl Path {
         self.state.store(POLICED, Ordering::Relaxed);
     }
 
-    /// Packets of ports that were in use so far are dropped in both directions; new ones pass.
+    /// Drops packets of ports that were in use so far, in both directions; new ports pass.
     pub fn forget(&self) {
         self.state.store(FORGETFUL, Ordering::Relaxed);
     }
@@ -219,7 +220,7 @@ impl GoServer {
         trusting(self.folder.path(), self.address)
     }
 
-    /// The requests that it has logged.
+    /// Returns the requests that the server has logged.
     pub fn log(&self) -> Vec<RequestEvent> {
         requests(self.folder.path())
     }
@@ -232,7 +233,7 @@ impl Drop for GoServer {
     }
 }
 
-/// The digest by which a download knows its URL.
+/// Returns the digest by which a download knows its URL.
 pub fn url_digest(url: &str) -> String {
     use sha2::{Digest, Sha256};
     let hash = Sha256::digest(url.as_bytes());

@@ -32,7 +32,8 @@ async fn outcomes_are_true_over_http_3() {
     all_are_true(Protocol::H3).await;
 }
 
-/// The gate runs the same cases each time; `make answers` runs others.
+/// Checks the outcomes of generated cases over one version of HTTP. The gate runs the same cases each time;
+/// `make answers` runs others.
 async fn all_are_true(protocol: Protocol) {
     let credentials = Arc::new(Credentials::new());
     let engine = Engine::builder()

@@ -1,4 +1,4 @@
-//! Whose certificates are accepted, and who the client is.
+//! Certificates: which of the server's are accepted, and the client's own.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
@@ -138,7 +138,7 @@ async fn a_check_that_panics_refuses() {
     }
 }
 
-/// Accepts until it is told to refuse, and counts.
+/// Accepts until the test makes it refuse, and counts.
 #[derive(Debug, Default)]
 struct Changing {
     refuses: AtomicBool,
@@ -169,7 +169,7 @@ async fn answer_one(incoming: quinn::Incoming) {
     quic.close(0x100_u32.into(), b"");
 }
 
-/// Three connections: one with a full handshake, and two that resume its session; the app refuses the last.
+/// Opens three connections: one with a full handshake, and two that resume its session; the app refuses the last.
 async fn resumes(builder: client::Builder, url: &str, policy: Policy) {
     let check = Arc::new(Changing::default());
     let trust = Trust::App(Arc::clone(&check) as Arc<dyn CheckChain>);
@@ -225,7 +225,7 @@ async fn the_app_is_asked_of_a_session_that_is_resumed_over_quic_too() {
     resumes(engine, &url, Policy::H3).await;
 }
 
-/// Accepts all hosts but one, once it is told to refuse that.
+/// Accepts all hosts but one, once the test makes it refuse that.
 #[derive(Debug, Default)]
 struct Withdrawn {
     refused: Mutex<Option<&'static str>>,

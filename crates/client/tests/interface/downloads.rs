@@ -137,7 +137,7 @@ async fn answering(status: u16) -> (String, Engine, Requests) {
     (url, engine.build().unwrap(), requests)
 }
 
-/// What an interrupted download of eight bytes left.
+/// Writes the files that an interrupted download of eight bytes leaves.
 fn interrupted(folder: &Path, url: &str) {
     let meta = format!("{}\n8\n\"1\"\n", crate::common::url_digest(url));
     fs::write(folder.join("file.part"), b"the ").unwrap();

@@ -23,7 +23,7 @@ fn early() -> Config {
     }
 }
 
-/// An engine that has a session with the server, and no connection.
+/// Creates an engine that has a session with the server, and no connection.
 async fn with_session(server: &TestServer, policy: Policy) -> Engine {
     let engine = server.trusting().hint_h3(&server.url("/")).policy(policy);
     let engine = engine.early_data(true).build().unwrap();

@@ -32,7 +32,7 @@ fn echo(bytes: usize) -> EchoRequest {
     }
 }
 
-/// A stream of messages that are said one by one.
+/// Creates a stream of messages that are sent one by one.
 fn messages() -> (Sender<EchoRequest>, impl Stream<Item = EchoRequest>) {
     let (say, mut said) = tokio::sync::mpsc::channel(1);
     (say, stream::poll_fn(move |context| said.poll_recv(context)))

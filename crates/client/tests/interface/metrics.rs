@@ -1,4 +1,4 @@
-//! What the engine counts of its requests.
+//! The metrics that the engine keeps of its requests.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
@@ -47,7 +47,7 @@ async fn metrics_have_every_request_once_and_stay_bounded() {
     assert!(metrics.summary().contains("by H3"), "{}", metrics.summary());
 }
 
-/// The requests so far, once there are this many.
+/// Returns the requests so far, once there are this many.
 async fn measured(engine: &Engine, count: usize) -> Vec<Measured> {
     loop {
         let requests = engine.metrics().requests;

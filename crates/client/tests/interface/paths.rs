@@ -279,7 +279,7 @@ async fn a_body_whose_path_dies_comes_whole_over_tcp() {
     assert_eq!(log.len(), 4);
 }
 
-/// A server with the path of its UDP, which is policed, the URL of a file, and an engine that knows of HTTP/3 there.
+/// Starts a server with a policed UDP path. Returns both, the URL of a file, and an engine that knows of HTTP/3 there.
 async fn policed() -> (TestServer, Path, String, Engine) {
     let server = start(Config::default()).await;
     let path = Path::to(server.address).await;
@@ -317,8 +317,8 @@ async fn a_policed_body_is_taken_from_tcp_and_so_are_later_ones() {
     assert!(explained.contains("large bodies"), "{explained}");
 }
 
-/// Waits for each piece for a moment only, as an app does that has other things to do, too; or not
-/// at all, and does those things for a millisecond.
+/// Reads a body in waits that last a moment each, as an app does that has other things to do, too. Without `wait` it
+/// does not wait at all, and does those things for a millisecond.
 async fn read_impatiently(
     mut response: client::Response,
     wait: Option<Duration>,

@@ -1,4 +1,4 @@
-//! QUIC for servers that speak for themselves.
+//! QUIC endpoints for tests with servers of their own.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
@@ -10,7 +10,7 @@ pub(crate) fn quic(config: rustls::ServerConfig) -> (quinn::Endpoint, String) {
     quic_with(config, quinn::TransportConfig::default())
 }
 
-/// The same with these transport parameters.
+/// Listens for connections over QUIC with these transport parameters; returns the URL, too.
 pub(crate) fn quic_with(
     config: rustls::ServerConfig,
     transport: quinn::TransportConfig,

@@ -16,13 +16,13 @@ const LENGTH: usize = 1_000_000;
 /// What comes of the whole body before it breaks off.
 const FIRST: usize = 300_000;
 
-/// Serves a body that breaks off; `part` says how many bytes of the rest to send, given how many are asked
-/// for and how often that was before. Returns the URL, and the number of ranges asked for.
+/// Serves a body that breaks off. `part` gets the number of bytes requested and how often that was before, and returns
+/// how many bytes of the rest to send. Returns the URL, an engine's builder, and the number of ranges requested.
 async fn server(part: fn(usize, usize) -> usize) -> (String, client::Builder, Arc<AtomicUsize>) {
     server_with("", part).await
 }
 
-/// The same, with more fields in the heads of parts.
+/// Serves a body that breaks off, as [`server`] does, with more fields in the heads of parts.
 async fn server_with(
     fields: &'static str,
     part: fn(usize, usize) -> usize,

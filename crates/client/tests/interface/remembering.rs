@@ -1,4 +1,4 @@
-//! What outlives the process, whatever becomes of its file.
+//! Knowledge that outlives the process, whatever becomes of its file.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 
@@ -17,7 +17,7 @@ fn offering() -> Config {
     }
 }
 
-/// The protocol of a request to this URL.
+/// Returns the protocol of a request to this URL.
 async fn protocol(engine: &Engine, url: &str) -> Protocol {
     let response = engine.get(url).send().await.unwrap();
     let protocol = response.report().protocol;
@@ -25,7 +25,7 @@ async fn protocol(engine: &Engine, url: &str) -> Protocol {
     protocol
 }
 
-/// Whether an engine knows that HTTP/3 is offered, before its first request.
+/// Reports whether an engine knows that HTTP/3 is offered, before its first request.
 async fn knows_the_offer(engine: &Engine, url: &str) -> bool {
     !engine.explain(url).await.contains("HTTP/3 here: unknown")
 }

@@ -7,7 +7,7 @@ use peers::{Credentials, Options, Protocol, Script, Server, Step};
 
 use crate::{ok, policy, trusting, whole};
 
-/// Asks for a response that is not read, and for others meanwhile.
+/// Makes a request whose response is not read, and other requests meanwhile.
 async fn others_are_answered(protocol: Protocol, unread: usize, options: Options, bytes: usize) {
     let credentials = Credentials::new();
     let server = Server::start(protocol, &credentials, options, move |request, _| {

@@ -1,7 +1,7 @@
-//! Every rule of HTTP messages, with what breaks it over each version of HTTP and what does not.
+//! Every rule of HTTP messages: what breaks it over each version of HTTP, and what does not.
 //!
-//! A response that breaks a rule is an error, is asked for once, and leaves nothing of it to the app but a part of its
-//! body. A request that breaks one is refused before a connection is opened.
+//! A response that breaks a rule is an error and is requested only once. The app gets nothing of it but a part of its
+//! body. A request that breaks a rule is refused before a connection is opened.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 

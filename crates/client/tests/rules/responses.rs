@@ -26,7 +26,7 @@ const H2: &[Protocol] = &[Protocol::H2];
 /// docs/client.md.
 const MAX_HEAD_BYTES: usize = 256 << 10;
 
-/// A block with values of these lengths.
+/// Creates a block with values of these lengths.
 fn long(of: Vec<(&str, usize)>) -> Head {
     let field = |(name, bytes): (&str, usize)| (name.to_owned(), "v".repeat(bytes));
     Head {

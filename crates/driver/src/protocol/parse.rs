@@ -1,4 +1,4 @@
-//! Reading requests as every driver must: an unknown word is not a malformed request.
+//! Parses requests as every driver must: an unknown word is not a malformed request.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a driver sends to the lab.
+//! Replies: messages from a driver to the lab.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the lab sends to a driver.
+//! Requests: messages from the lab to a driver.
 
 use std::collections::BTreeMap;
 

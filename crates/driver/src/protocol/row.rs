@@ -1,4 +1,4 @@
-//! What a driver reports about one call.
+//! Rows: a driver's measurements of one call.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Why a row is rejected.
+//! Errors: why a row is rejected.
 
 /// A row that cannot be true, with the id of its step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -205,14 +205,14 @@ fn new_engine(policy: u32, trust: u32) -> (cm_status, u64) {
     (status, engine)
 }
 
-/// A known id, or one that nobody has.
+/// Returns a known id, or one that nobody has.
 fn pick(ids: &[u64], which: u8) -> u64 {
     ids.get(usize::from(which & 15))
         .copied()
         .unwrap_or(u64::from(which))
 }
 
-/// One that is answered, or not.
+/// Returns a URL that is answered, or one that is not.
 fn url(with: u8) -> &'static str {
     let live = &SERVER.urls;
     let which = usize::from(with & 15) % (DEAD.len() + live.len());

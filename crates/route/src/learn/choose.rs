@@ -6,7 +6,7 @@ use super::{Class, Estimate};
 use crate::event::Transport;
 use crate::moment::Moment;
 
-/// Observations of each transport before anything is said: four, of which a little has faded.
+/// Observations of each transport before there is a verdict: four that have faded a little.
 const MIN_COUNT: f64 = 3.5;
 /// One-sided 95 % of the normal distribution.
 const Z: f64 = 1.64;
@@ -17,8 +17,8 @@ const MARGIN_S: f64 = 0.005;
 /// Small requests that may take the other transport to learn, besides half the square root of all:
 /// more and more rarely.
 const EXPLORE_FIRST: u32 = 5;
-/// Of requests with longer bodies one in so many: there a look costs more, since the other connection
-/// has not yet found out how fast it may send.
+/// One in so many requests with longer bodies may take the other transport to learn. An exploration costs more there:
+/// the other connection has not yet found out how fast it may send.
 const EXPLORE_MEDIUM_ONE_IN: u32 = 8;
 /// The slower transport is looked at again after this time, doubled up to [`MAX_RECHECK`].
 const RECHECK: Duration = Duration::from_secs(10 * 60);
@@ -62,7 +62,7 @@ impl Learnt {
         }
     }
 
-    /// Counts an observation. If the last ones surprise, all that is known is doubted.
+    /// Counts an observation. If the last ones surprise, the old estimates are discounted.
     pub(crate) fn observe(&mut self, over: Transport, log_ratio: Option<f64>, now: Moment) {
         let estimate = match over {
             Transport::Quic => &mut self.quic,
@@ -73,14 +73,14 @@ impl Learnt {
         }
     }
 
-    /// Circumstances have changed: what is known counts a tenth, and both are looked at again.
+    /// Discounts both estimates to a tenth after a change of circumstances, and explores both transports again.
     pub(crate) fn doubt(&mut self) {
         self.quic.doubt();
         self.tcp.doubt();
         (self.seen, self.explored, self.recheck) = (0, 0, None);
     }
 
-    /// Compares the two. `usual_s` is how long such a request usually takes.
+    /// Compares the two transports. `usual_s` is how long such a request usually takes, in seconds.
     pub(crate) fn verdict(&self, class: Class, usual_s: Option<f64>, now: Moment) -> Verdict {
         if self.quic.count() < MIN_COUNT || self.tcp.count() < MIN_COUNT {
             return Verdict::CannotTell;
@@ -101,8 +101,7 @@ impl Learnt {
         }
     }
 
-    /// The transport to take for want of a verdict: HTTP/3, unless HTTP/2 seems faster by more than
-    /// the margin.
+    /// Returns the transport to take without a verdict: HTTP/3, unless HTTP/2 seems faster by more than the margin.
     pub(crate) fn leaning(&self, class: Class, usual_s: Option<f64>) -> Transport {
         let known = self.quic.count() >= MIN_COUNT && self.tcp.count() >= MIN_COUNT;
         if known && self.tcp.mean() < self.quic.mean() - margin(class, usual_s) {
@@ -112,8 +111,8 @@ impl Learnt {
         }
     }
 
-    /// Whether a request should take the transport that is known less, now that both are open;
-    /// which one that is. Counts the request.
+    /// Returns the transport that is known less if a request should take it to learn, now that both are open. Counts
+    /// the request.
     pub(crate) fn explore(
         &mut self,
         class: Class,
@@ -152,7 +151,7 @@ impl Learnt {
     }
 }
 
-/// The logarithm of the ratio below which a difference does not matter.
+/// Returns the logarithm of the ratio below which a difference does not matter.
 fn margin(class: Class, usual_s: Option<f64>) -> f64 {
     let in_time = match (class, usual_s) {
         (Class::Small | Class::Medium, Some(usual_s)) => 1.0 + MARGIN_S / usual_s,

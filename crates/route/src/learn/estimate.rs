@@ -31,7 +31,7 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// A remembered mean that counts as `weight` observations.
+    /// Restores a remembered mean that counts as `weight` observations.
     pub(crate) fn recalled(weight: f64, mean: f64, deviation: f64, at: Moment) -> Self {
         let spread = deviation * deviation * weight;
         Self {
@@ -69,7 +69,7 @@ impl Estimate {
         self.surprises = 0;
     }
 
-    /// Observations that count (Kish's effective sample size).
+    /// Returns the number of observations that count (Kish's effective sample size).
     pub(crate) fn count(&self) -> f64 {
         if self.squares > 0.0 {
             self.weight * self.weight / self.squares
@@ -78,7 +78,7 @@ impl Estimate {
         }
     }
 
-    /// Weight that is left; it fades, while [`Estimate::count`] does not.
+    /// Returns the weight that is left; it fades, while [`Estimate::count`] does not.
     pub(crate) fn weight(&self, now: Moment) -> f64 {
         self.weight * faded(now.since(self.at))
     }
@@ -87,13 +87,13 @@ impl Estimate {
         self.mean
     }
 
-    /// Standard deviation of one observation.
+    /// Returns the standard deviation of one observation.
     pub(crate) fn deviation(&self) -> f64 {
         let spread = self.spread + PRIOR_SPREAD * PRIOR_SPREAD;
         (spread / (self.weight + 1.0)).sqrt()
     }
 
-    /// Standard error of the mean, from no more observations than are left.
+    /// Returns the standard error of the mean, from no more observations than are left.
     pub(crate) fn standard_error(&self, now: Moment) -> f64 {
         let count = self.count().min(self.weight(now));
         if count > 0.0 {

@@ -1,4 +1,4 @@
-//! How long requests of each kind take, whatever carries them.
+//! The usual time of requests of each kind, over either transport.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,13 @@ pub(crate) const OPENING: u64 = u64::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kinds {
     kinds: BTreeMap<u64, Kind>,
-    /// The last response's size by the kind that the app tells, and when that was.
+    /// The last response's size by the kind that the app gives, and when that was.
     sizes: BTreeMap<u64, (u64, Moment)>,
 }
 
-/// The kind of a request: what the app tells, and about how large its larger body is, since time
-/// goes with size. Large bodies are compared by rate; their kinds are others by their size.
+/// Returns the kind of a request: what the app says, and the size of its larger body to a factor of
+/// two. Time grows with size. Large bodies are compared by rate, but their kind depends on their
+/// size as well.
 pub(crate) fn key(told: u64, bytes: u64) -> u64 {
     told << 6
         | bytes
@@ -59,12 +60,12 @@ impl Kinds {
         residual
     }
 
-    /// The usual time of a kind in seconds, if it was seen.
+    /// Returns the usual time of a kind in seconds, if it was seen.
     pub(crate) fn usual_s(&self, kind: u64) -> Option<f64> {
         self.kinds.get(&kind).map(|row| row.reference.exp())
     }
 
-    /// Notes how large a response was.
+    /// Records the size of a response in bytes.
     pub(crate) fn note_size(&mut self, told: u64, bytes: u64, now: Moment) {
         if !self.sizes.contains_key(&told) {
             make_room(&mut self.sizes, MAX_KINDS, |(_, used)| *used);
@@ -72,7 +73,7 @@ impl Kinds {
         self.sizes.insert(told, (bytes, now));
     }
 
-    /// The size that a response of this kind last had.
+    /// Returns the size in bytes that a response of this kind last had.
     pub(crate) fn usual_bytes(&self, told: u64) -> Option<u64> {
         self.sizes.get(&told).map(|(bytes, _)| *bytes)
     }

@@ -1,9 +1,9 @@
-//! Which transport is faster here, learnt from requests as they come.
+//! Verdicts on the faster transport, learnt from requests as they come.
 //!
-//! What is compared is how much longer or shorter a request took than others of its kind, so that
-//! requests to slow endpoints and large ones do not count against the transport that happened to
-//! carry them. The estimates are discounted, so old ones fade; the words are the lab's: faster,
-//! slower, no difference, cannot tell.
+//! The router compares how much longer or shorter a request took than others of its kind. So slow
+//! endpoints and large bodies do not count against the transport that happened to carry them. The
+//! estimates are discounted, so old ones fade. The words are the lab's: faster, slower, no
+//! difference, cannot tell.
 
 mod choose;
 mod estimate;
@@ -34,7 +34,7 @@ const BULK_BYTES: u64 = 256 << 10;
 impl Class {
     pub(crate) const ALL: [Self; 4] = [Self::Cold, Self::Small, Self::Medium, Self::Bulk];
 
-    /// The class whose verdict a request of this size goes by.
+    /// Returns the class that decides for a request of this size.
     pub(crate) fn of_size(bytes: u64) -> Self {
         if bytes <= SMALL_BYTES {
             Self::Small

@@ -1,7 +1,7 @@
 //! A world in virtual time for a router: networks, servers and an app that asks.
 //!
-//! It does what the router commands and checks on the way what must hold whatever happens:
-//! commands name only what lives, and no request is sent twice that must not be.
+//! It does what the router commands and checks invariants on the way. Commands name only ids that exist, and no request
+//! is sent twice that must not be.
 
 mod network;
 
@@ -28,12 +28,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// Even between 0 and 1.
+    /// Returns a number between 0 and 1, uniformly distributed.
     pub fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// About normal, with mean 0 and deviation 1.
+    /// Returns an approximately normal number, with mean 0 and deviation 1.
     pub fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.share()).sum::<f64>() - 6.0
     }
@@ -116,7 +116,7 @@ pub struct World {
     pub addresses: u8,
     /// Whether there is a session to resume: a handshake was done over QUIC.
     has_session: bool,
-    /// Size of responses, of which requests tell nothing.
+    /// Size of responses; requests do not reveal it.
     pub body_bytes: u64,
     /// From the head of a response to its end, besides a hundredth of the whole time.
     pub body_time: Duration,
@@ -252,7 +252,7 @@ impl World {
         assert!(self.router_is_bounded());
     }
 
-    /// Tells the router of an earlier moment than before; nothing may be due twice.
+    /// Gives the router an earlier moment than before; nothing may be due twice.
     pub fn handle_before(&mut self, time: Duration) {
         let now = self.now;
         let before = now
@@ -264,7 +264,7 @@ impl World {
         self.handle(Event::Time);
     }
 
-    /// The peer closes the connection that was opened first, with the requests on it.
+    /// Closes the connection that was opened first, as its peer would, with the requests on it.
     pub fn close_first(&mut self) {
         let Some((conn, _)) = self.conns.iter().find(|(_, socket)| socket.ready) else {
             return;
@@ -279,7 +279,7 @@ impl World {
         self.fail_on(conn, &waiting, Replay::MayHaveActed);
     }
 
-    /// The last copy of a request fails.
+    /// Fails the last copy of a request.
     pub fn fail(&mut self, call: CallId, fault: Fault, replay: Replay) {
         let log = self.calls.get_mut(&call).expect("it was asked");
         let (_, conn) = *log.sends.last().expect("it was sent");
@@ -293,25 +293,26 @@ impl World {
         });
     }
 
-    /// Transports over which a request was sent, in turn. Connections that are gone count by what they were.
+    /// Returns the transports over which a request was sent, in turn. Connections that are gone count by what they
+    /// were.
     pub fn ways(&self, call: CallId) -> Vec<Transport> {
         let sends = self.calls[&call].sends.iter();
         sends.map(|(_, conn)| self.transports[conn]).collect()
     }
 
-    /// How a request ended, if it has.
+    /// Returns how a request ended, if it has.
     pub fn end_of(&self, call: CallId) -> Option<End> {
         self.calls[&call].ended.map(|(_, end)| end)
     }
 
-    /// Requests that were sent on a connection and have not ended.
+    /// Returns the requests that were sent on a connection and have not ended.
     fn waiting_on(&self, conn: ConnId) -> Vec<CallId> {
         let waits = |log: &Log| log.ended.is_none() && log.sends.iter().any(|(_, on)| *on == conn);
         let calls = self.calls.iter().filter(|(_, log)| waits(log));
         calls.map(|(call, _)| *call).collect()
     }
 
-    /// Requests on a connection fail; the router knows which are no longer on it.
+    /// Fails requests on a connection; the router knows which are no longer on it.
     fn fail_on(&mut self, conn: ConnId, calls: &[CallId], replay: Replay) {
         for call in calls {
             self.forget(*call, conn);
@@ -344,7 +345,7 @@ impl World {
         id
     }
 
-    /// Wants a connection, and returns the number of that wish.
+    /// Requests a connection, and returns the number of that request.
     pub fn connect(&mut self, policy: Policy) -> CallId {
         let id = self.log(Ask { policy, ..ask() });
         let origin = &origin();
@@ -376,7 +377,7 @@ impl World {
         self.handle(Event::Cancel(id));
     }
 
-    /// A limit of a request passes.
+    /// Lets a limit of a request pass.
     pub fn time_out(&mut self, id: CallId) {
         let log = self.calls.get_mut(&id).expect("it was asked");
         if log.ended.is_none() {
@@ -391,7 +392,7 @@ impl World {
         self.wait(id)
     }
 
-    /// Lets time pass until what was asked for now ends. Returns how long that took.
+    /// Lets time pass until a request ends. Returns how long that took, and how it ended.
     pub fn wait(&mut self, id: CallId) -> (Duration, End) {
         let asked = self.now;
         let limit = asked + Duration::from_secs(120);

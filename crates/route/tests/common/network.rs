@@ -1,4 +1,4 @@
-//! What becomes of the router's commands: on the way, and at the servers.
+//! The fate of the router's commands: on the network, and at the servers.
 
 use std::cmp::Reverse;
 use std::net::{IpAddr, Ipv4Addr};
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// Whether packets pass at this moment.
+    /// Reports whether packets pass at this moment.
     pub(super) fn passes(&self, over: Transport, at: Moment) -> bool {
         match self.server(over).way {
             Way::Free | Way::BadHandshake | Way::BadCertificate | Way::Stalls => true,
@@ -267,7 +267,7 @@ impl World {
         );
     }
 
-    /// What was to happen to a request on a connection will not.
+    /// Cancels what was to happen to a request on a connection.
     pub(super) fn forget(&mut self, call: CallId, conn: ConnId) {
         if let Some(log) = self.calls.get_mut(&call) {
             log.live.remove(&conn);
@@ -441,7 +441,7 @@ impl World {
         }
     }
 
-    /// The server closes a connection without an error, with the requests on it.
+    /// Closes a connection as its server would: without an error, with the requests on it.
     pub fn finish(&mut self, conn: ConnId) {
         let waiting = self.waiting_on(conn);
         self.conns.remove(&conn);

@@ -40,7 +40,7 @@ fn until(world: &mut World, id: CallId, is: &str) {
     }
 }
 
-/// A request in the state `from`, where this will happen.
+/// Creates a world with a request in the state `from`, where this will happen.
 fn begin(from: &str, when: &str) -> (World, CallId) {
     let dying = matches!(
         when,

@@ -20,7 +20,7 @@ fn state(world: &mut World) -> String {
     line.expect("it says the state").to_owned()
 }
 
-/// A world in which HTTP/3 is in the state `from`.
+/// Creates a world in which HTTP/3 is in the state `from`.
 fn begin(from: &str, quic: Way, tcp: Way) -> World {
     let mut world = world(quic, tcp);
     match from {

@@ -12,7 +12,7 @@ use route::{Event, Fault};
 
 const PAGE: &str = include_str!("../../../../docs/client.md");
 
-/// The rows of the first table after this line: from, when, to.
+/// Returns the rows of the first table after this line: from, when, to.
 fn rows(line: &str) -> Vec<[&'static str; 3]> {
     let after = PAGE.lines().skip_while(|at| !at.starts_with(line));
     let table = after.skip_while(|at| !at.starts_with("| from |")).skip(2);
@@ -28,7 +28,7 @@ fn rows(line: &str) -> Vec<[&'static str; 3]> {
         .collect()
 }
 
-/// The peer closes all connections.
+/// Closes all connections, as their peers would.
 fn lose_connections(world: &mut World) {
     for conn in world.conns.keys().copied().collect::<Vec<_>>() {
         world.conns.remove(&conn);

@@ -16,7 +16,7 @@ fn state(world: &mut World) -> String {
     line.expect("it says the state").to_owned()
 }
 
-/// A first request over a network where UDP does this, and the end of all attempts.
+/// Makes a first request over a network where UDP does this, and waits for the end of all attempts.
 fn race(world: &mut World, quic: Way) {
     world.quic.way = quic;
     lose_connections(world);

@@ -92,7 +92,7 @@ impl HttpBody for SignedBody {
         Poll::Ready(frame.map(Ok))
     }
 
-    /// Nothing may be left out before the check.
+    /// Reports whether the body has ended and was checked. No part of it may be left out before the check.
     fn is_end_stream(&self) -> bool {
         self.check.is_none() && self.body.is_end_stream()
     }
@@ -122,7 +122,7 @@ impl SignedBody {
         }
     }
 
-    /// Returns the error from which the reader, tonic or a route, makes the right answer.
+    /// Returns the error that makes the reader, tonic or a route, give the right answer.
     fn forged(&self, refusal: Refusal) -> axum::Error {
         match self.accounting.is_grpc() {
             true => axum::Error::new(unauthenticated(&refusal)),
@@ -152,7 +152,7 @@ struct Signed {
 type Chunk = (Bytes, Bytes);
 
 impl<S: Stream<Item = Result<Chunk, Status>> + Unpin> SignedChunks<S> {
-    /// Begins to read a stream; `verified` is what the request's extensions hold if it is signed.
+    /// Starts to read a stream; `verified` is what the request's extensions hold if it is signed.
     pub(crate) async fn begin(
         mut stream: S,
         verified: Option<&Verified>,

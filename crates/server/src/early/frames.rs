@@ -32,8 +32,8 @@ const RESET_TOKEN_BYTES: u64 = 16;
 const CLIENT_BIDI_MASK: u64 = 0x03;
 
 /// Records the client's bidirectional streams whose first byte is in this payload. Stops and
-/// returns `None` at the first frame that is not allowed in a 0-RTT packet (RFC 9000 section
-/// 12.4) or is cut short: quinn closes the connection over either.
+/// returns `None` at the first frame that is cut short or not allowed in a 0-RTT packet (RFC 9000
+/// section 12.4). quinn closes the connection over either.
 pub(super) fn record_stream_starts(mut frames: &[u8], streams: &mut HashSet<u64>) -> Option<()> {
     while frames.has_remaining() {
         match varint(&mut frames)? {

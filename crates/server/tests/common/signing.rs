@@ -76,13 +76,13 @@ fn attach(headers: &mut HeaderMap, fields: &Fields, digest: Option<&str>) {
     }
 }
 
-/// A message of a submission, encoded.
+/// Returns an encoded message of a submission.
 pub fn diag(format: Format) -> Bytes {
     let name: Name = "diag-100kB".parse().unwrap();
     Codec::plain(format).coder().encode(&name.message(1)).into()
 }
 
-/// A submission or an exchange of it.
+/// Creates a submission or an exchange of it.
 pub fn typed(path: &str, id: u32, format: Format) -> Request<Bytes> {
     let mut request = client::request("POST", path, id, diag(format));
     let kind = format.content_type().parse().unwrap();
@@ -90,7 +90,7 @@ pub fn typed(path: &str, id: u32, format: Format) -> Request<Bytes> {
     request
 }
 
-/// A request of every kind.
+/// Returns a request of every kind.
 pub fn requests() -> Vec<Request<Bytes>> {
     vec![
         client::request("GET", "/bytes/1000", 1, ""),
@@ -116,8 +116,8 @@ impl Grpc {
         }
     }
 
-    /// Returns the metadata of a call that sends this message, or, without one, chunks; and the code
-    /// from which theirs go on.
+    /// Returns the metadata of a call that sends this message, or chunks if there is none. Also returns the code that
+    /// the chunks' codes continue.
     pub fn signed(&self, path: &str, message: Option<&[u8]>, key: &Key) -> (HeaderMap, [u8; 32]) {
         let digest = message.map(sign::content_digest);
         let request = sign::Request {

@@ -11,7 +11,7 @@ use server::{Config, Limits};
 use tonic::transport::Channel;
 use wire::{Codec, Compression, Compressor, Format, Kind, Message, Name, PassThrough};
 
-/// Every codec that the server distinguishes: it does not see compression levels.
+/// Returns every codec that the server distinguishes: it does not see compression levels.
 fn codecs() -> impl Iterator<Item = Codec> {
     let compressions = [
         Compression::None,
@@ -27,7 +27,7 @@ fn codecs() -> impl Iterator<Item = Codec> {
     Format::ALL.into_iter().flat_map(with)
 }
 
-/// One message of every kind, except those too large to send this often.
+/// Returns one message of every kind, except those too large to send this often.
 fn messages() -> Vec<Message> {
     let names = ["small", "address-book", "newsfeed", "large", "big-7"].into_iter();
     let names = names.chain(["perl-3", "api-2kB"]);

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// A request that is hidden in another's body.
 const HIDDEN: &str = "GET /bytes/7 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
-/// Requests, and the statuses of all answers to them.
+/// Returns requests, and the statuses of all answers to them.
 fn cases() -> Vec<(&'static str, String, &'static [&'static str])> {
     let put = |head: &str, body: &str| {
         format!("PUT /upload HTTP/1.1\r\nhost: localhost\r\n{head}\r\n\r\n{body}")

@@ -319,7 +319,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The client's stream of a round.
+/// Returns the id of the client's stream in a round.
 fn stream(round: u32) -> u32 {
     1 + 2 * round
 }
@@ -332,12 +332,13 @@ fn reset(round: u32) -> Vec<u8> {
     frame(RST_STREAM, 0, stream(round), &CANCEL.to_be_bytes())
 }
 
-/// A header without indexing.
+/// Encodes a header without indexing.
 fn literal(name: &[u8], value: &[u8]) -> Vec<u8> {
     [&[0][..], &string(name), &string(value)].concat()
 }
 
-/// A string of HPACK without Huffman coding: its length is an integer with a prefix of 7 bits.
+/// Encodes a string of HPACK without Huffman coding: its length is an integer with a prefix of 7
+/// bits.
 fn string(text: &[u8]) -> Vec<u8> {
     let mut bytes = vec![text.len().min(127) as u8];
     if let Some(mut rest) = text.len().checked_sub(127) {

@@ -19,7 +19,7 @@ const H3_REQUEST_CANCELLED: VarInt = VarInt::from_u32(0x10c);
 
 /// 1 GiB as an integer of QUIC.
 const GIB: [u8; 8] = [0xc0, 0, 0, 0, 0x40, 0, 0, 0];
-/// A HEADERS frame of `GET https://localhost/health`, with names and values from QPACK's static
+/// A HEADERS frame of `GET https://localhost/health`. Names and values are from QPACK's static
 /// table (RFC 9204 appendix A): entries 17 and 23 and the names of entries 0 and 1.
 const GET_HEALTH: &[u8] = b"\x01\x18\x00\x00\xd1\xd7\x50\x09localhost\x51\x07/health";
 

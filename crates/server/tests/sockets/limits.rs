@@ -11,8 +11,8 @@ use server::{Config, Limits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Far longer than a handshake or a request on loopback, which take a few ms, so that only the
-/// clients that are deliberately slow exceed it.
+/// Far longer than a handshake or a request on loopback, which take a few ms. So only the clients
+/// that are deliberately slow exceed it.
 const SHORT: Duration = Duration::from_millis(300);
 
 #[tokio::test]

@@ -53,7 +53,8 @@ impl Recorder {
         self.browser.evaluate(expression)
     }
 
-    /// Returns the requests so far as "save all as HAR" writes them, once all of at least so many have ended.
+    /// Returns the requests so far as "save all as HAR" writes them, once there are at least `requests` and all have
+    /// ended.
     pub fn har(&mut self, requests: usize) -> String {
         let har = self.in_devtools(&format!("harOf({requests})"));
         har.as_str().expect("the HAR is text").to_owned()

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
 
-/// Answers one request with these bytes once its head has come, and closes TCP without a word from TLS if `cut`.
+/// Answers one request with these bytes once its head has come. If `cut`, closes TCP without TLS's close_notify.
 fn with_answer(request: &str, answer: &'static [u8], cut: bool, test: impl AsyncFnOnce(Socket)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

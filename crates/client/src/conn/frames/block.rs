@@ -1,4 +1,4 @@
-//! The last field block of a stream, as far as it tells which rules it breaks.
+//! The last field block of a stream, and the rules that it breaks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,8 @@ const MAX_PREFIX_BYTES: usize = 1 + 5;
 /// Bytes of a field block that say what its first field is: a change of the table's size, and the field's name.
 const MAX_FIELD_BYTES: usize = 6 + 3;
 
-/// Streams whose last field block breaks a rule that h2 does not see to. A response without a body has its head there,
-/// so that only whoever gets trailers has reason to ask.
+/// Streams whose last field block breaks a rule that h2 does not check. A response without a body has its head there,
+/// so only a reader of trailers has reason to ask.
 #[derive(Clone, Debug, Default)]
 pub(in crate::conn) struct LastBlocks(Arc<Mutex<BTreeMap<u32, Violation>>>);
 
@@ -51,7 +51,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Begins with a HEADERS frame that has these flags.
+    /// Creates a block that begins with a HEADERS frame that has these flags.
     pub(super) fn new(stream: u32, flags: u8) -> Self {
         let padding = usize::from(flags & PADDED != 0);
         Self {
@@ -80,7 +80,7 @@ impl Block {
         self.first.drain(..self.prefix_bytes.min(self.first.len()));
     }
 
-    /// Returns the rule that it breaks, once all of it has come.
+    /// Returns the rule that the block breaks, once all of it has come.
     pub(super) fn violation(&self) -> Option<Violation> {
         // h2 leaves fields out of a block that is longer than h2's own limit. On the wire it is longer than h2 counts only
         // by Huffman codes that are longer than their bytes, which no encoder chooses.

@@ -15,7 +15,7 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// What was told, the marked streams, and what h2 gets.
+/// The notices, the marked streams, and what h2 gets.
 type Read = (Vec<Notice>, Vec<u32>, Vec<u8>);
 
 /// Reads these bytes in every split into two, and byte by byte.
@@ -41,7 +41,7 @@ fn read_all(bytes: &[u8]) -> Read {
     whole
 }
 
-/// The same for bytes that all are passed on.
+/// Reads like [`read_all`], and checks that all bytes are passed on.
 fn read(bytes: &[u8]) -> (Vec<Notice>, Vec<u32>) {
     let (told, streams, passed) = read_all(bytes);
     assert_eq!(passed, bytes);

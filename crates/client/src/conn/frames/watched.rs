@@ -19,14 +19,14 @@ pub(in crate::conn) struct Watched<T, F> {
     /// What h2 gets next, from `given` on.
     passed: Vec<u8>,
     given: usize,
-    /// Whether settings have come that nobody has been told of.
+    /// Whether settings have come that are not reported yet.
     settings: bool,
     tell: F,
 }
 
 impl<T, F: FnMut(Notice)> Watched<T, F> {
-    /// Tells of a GOAWAY as its header comes, and of settings once whoever reads has acted on them, which is when it
-    /// reads on.
+    /// Wraps a stream. It reports a GOAWAY as its header comes, and settings once the reader has acted on them, which
+    /// is when it reads on.
     pub(in crate::conn) fn new(io: T, tell: F) -> (Self, LastBlocks) {
         let frames = Frames::default();
         let last_blocks = frames.last_blocks.clone();

@@ -1,4 +1,4 @@
-//! Whether the server allows another request stream (RFC 9000 section 4.6).
+//! Stream credit: whether the server allows another request stream (RFC 9000 section 4.6).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -12,9 +12,9 @@ use super::super::Failure;
 pub(super) struct Early {
     /// Whether the server took it, once that is known and reported.
     taken: watch::Receiver<Option<bool>>,
-    /// Locked for reading by every request on a stream that may be rejected, for writing by whoever starts
-    /// HTTP/3 again: after a rejection quinn numbers streams from 0 again and keeps one waker per number, so
-    /// that every old stream must be gone before a new one is opened.
+    /// Locked for reading by every request on a stream that may be rejected, for writing by whoever starts HTTP/3
+    /// again. After a rejection quinn numbers streams from 0 again and keeps one waker per number. So every old stream
+    /// must be gone before a new one is opened.
     streams: Arc<RwLock<()>>,
 }
 

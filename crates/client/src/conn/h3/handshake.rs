@@ -1,6 +1,6 @@
-//! What a handshake over QUIC was like, as far as quinn does not tell: a wrapper of its TLS session that notes it.
+//! Facts of a handshake over QUIC that quinn does not report: a wrapper of its TLS session records them.
 //!
-//! All handshakes share a verifier, since rustls resumes a session only with the verifier that it began with, so what
+//! All handshakes share a verifier, since rustls resumes a session only with the verifier that it began with. So what
 //! the verifier counts is assigned to the handshake that reads at that moment.
 
 use std::any::Any;
@@ -89,7 +89,8 @@ struct WatchedSession {
 }
 
 impl Session for WatchedSession {
-    /// Chains are verified within this call. No other handshake reads meanwhile: all do so on the engine's thread.
+    /// Reads handshake data, and counts what the verifier did for it. Chains are verified within this call. No other
+    /// handshake reads meanwhile: all do so on the engine's thread.
     fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
         let (verifier, notes) = (&self.config.verifier, &self.config.notes);
         let before = (verifier.chains_verified(), verifier.refusals());

@@ -32,10 +32,10 @@ use crate::response::Part;
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
 /// H3_VERSION_FALLBACK, the same.
 const VERSION_FALLBACK: VarInt = VarInt::from_u32(0x0110);
-/// What has come is passed on in pieces of this many bytes, the usual length of HTTP/2's frames: the app
-/// would otherwise be woken for every few packets.
+/// Received data is passed on in pieces of this many bytes, the usual length of HTTP/2's frames. The app would
+/// otherwise be woken for every few packets.
 const PIECE: usize = 16 << 10;
-/// The longest payload that quinn takes unless it is told otherwise.
+/// The longest payload that quinn accepts by default.
 const PACKET: usize = 1_472;
 
 /// A connection; its endpoint has one socket, which a nudge replaces.
@@ -79,7 +79,7 @@ impl Conn {
         }
     }
 
-    /// The server's certificates in DER.
+    /// Returns the server's certificates in DER.
     pub(crate) fn chain(&self) -> Vec<Vec<u8>> {
         let chain = chain(&self.quic);
         chain.iter().map(|der| der.to_vec()).collect()
@@ -233,8 +233,9 @@ async fn final_head(
 
 /// Waits for a head, or until GOAWAY says that the server will not process the stream (RFC 9114 section 5.2).
 ///
-/// Servers on h3 0.0.8 name the last request that they do process. Therefore GOAWAY ends a request while its stream lives
-/// only if the request is safe (RFC 9110 section 9.2.1), and another one only once the server has closed the connection.
+/// Servers on h3 0.0.8 name the last request that they do process. Therefore GOAWAY ends a request while its stream
+/// lives only if the request is safe (RFC 9110 section 9.2.1). It ends another one only once the server has closed the
+/// connection.
 async fn unless_excluded<T>(
     head: impl Future<Output = Result<T, Failure>>,
     exchange: &Exchange,
@@ -306,7 +307,7 @@ fn unspecified(v6: bool) -> SocketAddr {
     }
 }
 
-/// The failure of a request whose head h3 has not sent.
+/// Returns the failure of a request whose head h3 has not sent.
 fn not_sent(error: &StreamError, quic: &quinn::Connection) -> Failure {
     if quic.close_reason().is_some() {
         return Failure::gone_away();
@@ -368,7 +369,7 @@ fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
     }
 }
 
-/// Whether the server closed the connection without an error.
+/// Reports whether the server closed the connection without an error.
 fn is_orderly(reason: &ConnectionError) -> bool {
     matches!(reason, ConnectionError::ApplicationClosed(close) if close.error_code == H3_NO_ERROR)
 }

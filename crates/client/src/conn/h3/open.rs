@@ -140,7 +140,8 @@ impl Attempt<'_> {
         });
     }
 
-    /// Whether the handshake resumed a session, whose chain the app may no longer accept.
+    /// Reports whether the handshake resumed a session. Fails with [`Fault::Certificate`], and closes the connection,
+    /// if the app no longer accepts the session's chain.
     fn check_resumed(&self, quic: &quinn::Connection) -> Result<bool, Fault> {
         let resumed = self.notes.is_resumed();
         let host = &self.target.origin.host;
@@ -239,9 +240,8 @@ fn transport() -> TransportConfig {
     transport
 }
 
-/// Whose fault a failed handshake is. TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000
-/// section 20.1); 42 to 49 are about certificates (RFC 8446 section 6.2), and those raised here
-/// are about the server's.
+/// Returns whose fault a failed handshake is. TLS alerts are QUIC error codes 0x0100 to 0x01ff (RFC 9000 section 20.1).
+/// Alerts 42 to 49 are about certificates (RFC 8446 section 6.2), and those raised here are about the server's.
 fn handshake_fault(error: &ConnectionError) -> Fault {
     match error {
         ConnectionError::TransportError(error) => match u64::from(error.code) {

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import okhttp3.ConnectionPool;
 
-/** Tells commute, and OkHttp's own pool, which network is the default one. */
+/** Reports changes of the default network to commute, and to OkHttp's own pool. */
 public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
     private final Listener listener;
     private final Supplier<String> operator;
@@ -31,7 +31,7 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
     private boolean toldMetered;
     private NetworkKind toldKind;
 
-    /** Who is told. */
+    /** Receives the changes of the default network. */
     interface Listener {
         void left();
 
@@ -46,7 +46,7 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
     }
 
     /**
-     * Begins to watch, for as long as the process lives.
+     * Starts to watch, for as long as the process lives.
      *
      * @param plain the pool of the client that commute was installed into
      */
@@ -110,7 +110,7 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
         }
     }
 
-    /** Returns what a network is, or, of a VPN, what is below it now. */
+    /** Returns the kind of the network, or for a VPN the kind of the network below it now. */
     private NetworkKind kind() {
         if (capabilities.hasTransport(NetworkCapabilities.TRANSPORT_CELLULAR)) {
             return NetworkKind.CELLULAR;
@@ -123,10 +123,10 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
     }
 
     /**
-     * Returns a name by which the network is known again: the operator's, or those of the gateways and name
-     * servers. None of it needs a permission that a user is asked for, as the name of a Wi-Fi would. Null as
-     * long as too little is known. What a router tells later, e.g. a name server over IPv6, makes no other
-     * network of it, so the name is not asked for again.
+     * Returns a name by which the network is known again: the operator's, or those of the gateways and name servers.
+     * None of it needs a permission that a user is asked for, as the name of a Wi-Fi would. Null as long as too
+     * little is known. Facts that a router announces later, e.g. a name server over IPv6, do not make it another
+     * network. So the name is not asked for again.
      */
     private String name() {
         boolean isVpn = capabilities.hasTransport(NetworkCapabilities.TRANSPORT_VPN);

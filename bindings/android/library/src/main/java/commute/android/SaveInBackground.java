@@ -14,7 +14,7 @@ public final class SaveInBackground implements ComponentCallbacks2 {
         this.save = save;
     }
 
-    /** Begins to watch, for as long as the process lives. */
+    /** Starts to watch, for as long as the process lives. */
     public static void begin(Context context) {
         context.getApplicationContext().registerComponentCallbacks(new SaveInBackground(Commute::save));
     }

@@ -3,7 +3,7 @@ package commute.client;
 import okhttp3.ConnectionPool;
 import okhttp3.Request;
 
-/** A call's way, as a tag of its requests: by the engine, or plainly for a reason. */
+/** A call's route, as a tag of its requests: by the engine, or by OkHttp's own sockets for a reason. */
 final class Attempt {
     /** Null if by the engine. */
     private final RouteReport plain;
@@ -34,12 +34,12 @@ final class Attempt {
         return request.newBuilder().tag(Attempt.class, this).build();
     }
 
-    /** Null if by the engine. */
+    /** Returns the report of a call that does not go by the engine; null if it does. */
     RouteReport plain() {
         return plain;
     }
 
-    /** The time of the call begins to count. */
+    /** Starts the clock of the call. */
     void begin() {
         begunAtNs = System.nanoTime();
     }
@@ -53,9 +53,9 @@ final class Attempt {
     }
 
     /**
-     * Whether the same request may be made plainly after the engine did not do it, or what it was
-     * redirected to. Then it begins again, which does no harm with a safe method (RFC 9110 section 9.2.1). Only such a
-     * method may follow a malformed response: the server has acted.
+     * Reports whether OkHttp's own sockets may make the same request after the engine did not do it, or what it was
+     * redirected to. Then the request starts again, which does no harm with a safe method (RFC 9110 section 9.2.1).
+     * Only such a method may follow a malformed response: the server has acted.
      */
     boolean mayBeRepeated(Request request, EngineUnavailableException unavailable) {
         boolean isSafe = request.method().equals("GET") || request.method().equals("HEAD");

@@ -47,7 +47,7 @@ public final class Commute {
         return new CommuteCallFactory(client);
     }
 
-    /** Says how a response came; null if it came from the cache, or from a client without commute. */
+    /** Returns how a response came; null if it came from the cache, or from a client without commute. */
     public static RouteReport report(Response response) {
         Response network = response.networkResponse();
         Request sent = network == null ? response.request() : network.request();
@@ -61,8 +61,8 @@ public final class Commute {
     }
 
     /**
-     * Says how far a call got that failed before it had a response: by which connection its request was sent.
-     * Null if none was, if it went plainly, or if there is a response.
+     * Returns how far a call got that failed before it had a response: by which connection its request was sent. Null
+     * if none was, if the call fell back to OkHttp's own sockets, or if there is a response.
      */
     public static RouteReport report(Call call) {
         return FailedCalls.get(CommuteCallFactory.real(call));
@@ -98,9 +98,9 @@ public final class Commute {
     }
 
     /**
-     * Tells that the default network is this one. Connections over HTTP/3 move to it with the requests
-     * on them, those over TCP take no more requests, and what was learnt on this network before counts
-     * again. Nothing happens if it is the one told last.
+     * Reports that this is the default network now. Connections over HTTP/3 move to it with the requests on them, and
+     * those over TCP take no more requests. What was learnt on this network before counts again. Nothing happens if
+     * the network is the one reported last.
      *
      * @param name any name by which the network is known again, e.g. its operator's or its gateway's
      *     address; what is kept of it is a digest
@@ -111,7 +111,7 @@ public final class Commute {
     }
 
     /**
-     * Tells that the default network is this one.
+     * Reports that this is the default network now.
      *
      * @param kind what it is, for {@link #metricsCsv}
      * @see #networkChanged(byte[], boolean)
@@ -120,14 +120,16 @@ public final class Commute {
         Engines.setNetwork(digest(name), metered, kind);
     }
 
-    /** Tells that there is no network, until {@link #networkChanged}. Meanwhile requests go plainly. */
+    /**
+     * Reports that there is no network, until {@link #networkChanged}. Meanwhile requests go by OkHttp's own sockets.
+     */
     public static void networkLost() {
         Engines.setNetwork(null, false, NetworkKind.OTHER);
     }
 
     /**
      * Returns what the last requests of each engine took, at most 1,024, as CSV that {@code commute import} reads;
-     * empty if there was none. Requests that went plainly are not in it. It names neither servers nor networks.
+     * empty if there was none. Requests by OkHttp's own sockets are not in it. It names neither servers nor networks.
      */
     public static String metricsCsv(MetricsArms arms) {
         return Engines.metricsCsv(arms);
@@ -162,7 +164,7 @@ public final class Commute {
         NativeLibrary.load(file, sha256);
     }
 
-    /** Says why there is no native library, or returns null if there is one. */
+    /** Returns why there is no native library, or null if there is one. */
     public static String missingLibrary() {
         return NativeLibrary.missing();
     }

@@ -168,7 +168,7 @@ final class CommuteCallFactory implements Call.Factory {
             });
         }
 
-        /** Not while {@link #again} decides that nobody has cancelled this call. */
+        /** Cancels the call, but not while {@link #again} decides that nobody has cancelled it. */
         private synchronized void cancel() {
             current.cancel();
         }

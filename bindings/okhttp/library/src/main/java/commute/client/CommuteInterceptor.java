@@ -43,9 +43,9 @@ final class CommuteInterceptor implements Interceptor {
     }
 
     /**
-     * The engine asks the app's verifier and pinner about its own connections, and repeats requests by
-     * its own rules, if the app allows it. Sockets to the engine are in the client's own pool, so that what the app
-     * does with the pool concerns them.
+     * Returns a chain whose sockets lead to the engine. The engine asks the app's verifier and pinner about its own
+     * connections, and repeats requests by its own rules, if the app allows it. Sockets to the engine are in the
+     * client's own pool, so that what the app does with the pool concerns them.
      */
     private static Chain through(Chain chain, Engine engine) {
         return chain.withSocketFactory(engine.sockets)

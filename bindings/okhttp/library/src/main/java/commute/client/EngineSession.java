@@ -32,7 +32,7 @@ final class EngineSession extends ExtendedSSLSession {
     private final long created = System.currentTimeMillis();
     private final Map<String, Object> values = Collections.synchronizedMap(new HashMap<>());
 
-    /** {@code port} is -1 if it is not known, {@code chain} null. */
+    /** Creates a session. {@code port} is -1 if it is not known, {@code chain} null. */
     EngineSession(String host, int port, List<X509Certificate> chain) {
         this.host = host;
         this.port = port;
@@ -44,7 +44,7 @@ final class EngineSession extends ExtendedSSLSession {
         return SIGNATURES.clone();
     }
 
-    /** The engine does not tell. */
+    /** Returns an empty array: the engine does not report the peer's algorithms. */
     @Override
     public String[] getPeerSupportedSignatureAlgorithms() {
         return new String[0];
@@ -56,7 +56,10 @@ final class EngineSession extends ExtendedSSLSession {
         return serverNames(host);
     }
 
-    /** The engine passes no OCSP responses on. Without {@code Override}, since Java 8 has no such method. */
+    /**
+     * Returns an empty list: the engine passes no OCSP responses on. Without {@code Override}, since Java 8 has no
+     * such method.
+     */
     @SuppressWarnings("unused")
     public List<byte[]> getStatusResponses() {
         return Collections.emptyList();

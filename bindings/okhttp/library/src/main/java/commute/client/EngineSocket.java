@@ -33,12 +33,12 @@ final class EngineSocket extends Socket {
         connectLimitMs = limitMs;
     }
 
-    /** Milliseconds within which a connection must be there; 0 is no limit. */
+    /** Returns the milliseconds within which a connection must be there; 0 is no limit. */
     int connectLimitMs() {
         return connectLimitMs;
     }
 
-    /** What is closed with this socket. */
+    /** Sets the TLS socket that is closed with this socket. */
     synchronized void carries(EngineSslSocket tls) throws SocketException {
         requireOpen();
         this.tls = tls;

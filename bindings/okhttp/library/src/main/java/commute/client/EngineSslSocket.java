@@ -50,7 +50,7 @@ final class EngineSslSocket extends ClientSslSocket {
         Native.setOptions(handle, connectLimitMs, resends, attempt == null ? 0 : attempt.pool);
     }
 
-    /** Says how the last response came, or how far the request under way got; null if none was sent. */
+    /** Returns how the last response came, or how far the request under way got; null if none was sent. */
     RouteReport report() {
         long[] facts = Native.facts(handle);
         return facts == null ? atClose : RouteReport.byEngine(facts, Native.why(handle));
@@ -155,7 +155,7 @@ final class EngineSslSocket extends ClientSslSocket {
         below.close();
     }
 
-    /** Wakes whoever reads or writes, and cancels the request. */
+    /** Wakes threads that read or write, and cancels the request. */
     void closeHandle() {
         closed = true;
         atClose = report();

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.net.ProtocolException;
 
 /**
- * The engine did not do a request, and no server can have acted on it; or it cannot read the response
+ * The engine did not do a request, and no server can have acted on it. Or the engine cannot read the response
  * ({@link PlainReason#MALFORMED_HEAD}), and OkHttp may.
  */
 final class EngineUnavailableException extends IOException {
@@ -24,7 +24,7 @@ final class EngineUnavailableException extends IOException {
         this.origin = origin;
     }
 
-    /** Whether nothing of the request's body has been written, wherever this came from. */
+    /** Reports whether nothing of the request's body has been written, wherever this came from. */
     boolean isBeforeBody() {
         return reason == PlainReason.UPGRADE || reason == PlainReason.CONNECTION_FIELD;
     }

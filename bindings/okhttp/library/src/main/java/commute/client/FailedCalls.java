@@ -17,12 +17,12 @@ final class FailedCalls {
         }
     }
 
-    /** The call has a response after all. */
+    /** Forgets a call: it has a response after all. */
     static void remove(Call call) {
         REPORTS.remove(call);
     }
 
-    /** Null if nothing was sent for it, or it did not fail. */
+    /** Returns the report of a failed call; null if nothing was sent for it, or it did not fail. */
     static RouteReport get(Call call) {
         return REPORTS.get(call);
     }

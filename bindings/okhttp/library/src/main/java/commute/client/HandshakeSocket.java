@@ -34,13 +34,13 @@ final class HandshakeSocket extends ClientSslSocket {
     @Override
     public void startHandshake() {}
 
-    /** It is not known yet. Without {@code Override}, since Java 8 may have no such method. */
+    /** Returns null: the protocol is not known yet. Without {@code Override}, since Java 8 may have no such method. */
     @SuppressWarnings("unused")
     public String getApplicationProtocol() {
         return null;
     }
 
-    /** As {@link #getApplicationProtocol}. */
+    /** Returns null, as {@link #getApplicationProtocol}. */
     @SuppressWarnings("unused")
     public String getHandshakeApplicationProtocol() {
         return null;

@@ -6,7 +6,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import okhttp3.HttpUrl;
 
-/** Servers whose heads over HTTP/1.1 the engine cannot read. Requests to them go plainly for a while. */
+/**
+ * Servers whose heads over HTTP/1.1 the engine cannot read. Requests to them go by OkHttp's own sockets for a while.
+ */
 final class LenientOrigins {
     /** A server that is put right, or whose one bad response was an accident, is tried again. */
     private static final long TIME_NS = TimeUnit.MINUTES.toNanos(10);

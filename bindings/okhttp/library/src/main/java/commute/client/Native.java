@@ -32,14 +32,14 @@ final class Native {
     static native void setSwitches(long engine, int generation, int http3Percent, boolean explore);
 
     /**
-     * Tells which network is the default one, by an id of 16 bytes; null if there is none. {@code kind} is the
+     * Reports a change of the default network, by an id of 16 bytes; null if there is none. {@code kind} is the
      * ordinal of a {@link NetworkKind}.
      */
     static native void setNetwork(long engine, byte[] id, boolean metered, int kind);
 
     static native void workedWithout(long engine);
 
-    /** What the last requests took, as CSV with a header; empty if the engine has ended. */
+    /** Returns what the last requests took, as CSV with a header; empty if the engine has ended. */
     static native String metricsCsv(long engine, boolean ofRollout);
 
     /** Writes what the engine has learnt, and waits for that. */
@@ -67,12 +67,12 @@ final class Native {
     static native void close(long socket);
 
     /**
-     * How the last response came, or how far the request under way got, in the order of {@link RouteReport}; null
-     * if none was sent.
+     * Returns how the last response came, or how far the request under way got, in the order of {@link RouteReport};
+     * null if none was sent.
      */
     static native long[] facts(long socket);
 
-    /** A code, a line break, and a sentence. */
+    /** Returns the reason for the route: a code, a line break, and a sentence. */
     static native String why(long socket);
 
     static native String whyEnded(long socket);

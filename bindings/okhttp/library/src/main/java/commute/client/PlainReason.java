@@ -26,7 +26,7 @@ enum PlainReason {
         this.sentence = sentence;
     }
 
-    /** A code that stays the same across versions. */
+    /** Returns a code that stays the same across versions. */
     String code() {
         return "plain." + name().toLowerCase(java.util.Locale.ROOT);
     }

@@ -134,7 +134,7 @@ final class ResponseInterceptor implements Interceptor {
         }
     }
 
-    /** OkHttp 4 has no HTTP_3. */
+    /** Returns OkHttp's name of HTTP/3, or QUIC with OkHttp 4, which has no HTTP_3. */
     static Protocol http3() {
         try {
             return Protocol.get("h3");

@@ -3,8 +3,8 @@ package commute.client;
 import java.util.Locale;
 
 /**
- * How a response came: by the engine or plainly, and why. Times are in ns after the engine was asked for
- * it.
+ * How a response came: by the engine or by OkHttp's own sockets, and why. Times are in ns after the engine was asked
+ * for it.
  */
 public final class RouteReport {
     private final long[] facts;
@@ -29,77 +29,77 @@ public final class RouteReport {
         return new RouteReport(null, reason.code(), detail == null ? reason.sentence() : reason.sentence() + ": " + detail);
     }
 
-    /** Whether the engine carried the request; if not, OkHttp's own sockets did. */
+    /** Reports whether the engine carried the request; if not, OkHttp's own sockets did. */
     public boolean byEngine() {
         return facts != null;
     }
 
-    /** The version of HTTP that the server was spoken to with: 1, 2 or 3; 0 if not by the engine. */
+    /** Returns the version of HTTP that the server was asked in: 1, 2 or 3; 0 if not by the engine. */
     public int httpVersion() {
         return (int) fact(0, 0);
     }
 
-    /** A code that stays the same across versions, e.g. {@code only_open} or {@code plain.switched_off}. */
+    /** Returns a code that stays the same across versions, e.g. {@code only_open} or {@code plain.switched_off}. */
     public String code() {
         return code;
     }
 
-    /** Why the request went this way, in words. */
+    /** Returns why the request took this route, in words. */
     public String why() {
         return why;
     }
 
-    /** Whether the connection was open before the request was asked for. */
+    /** Reports whether the connection was open before the request was asked for. */
     public boolean reused() {
         return fact(2, 0) != 0;
     }
 
-    /** Whether the connection's handshake resumed a TLS session. */
+    /** Reports whether the connection's handshake resumed a TLS session. */
     public boolean resumed() {
         return fact(3, 0) != 0;
     }
 
-    /** How often the engine sent the request. */
+    /** Returns how often the engine sent the request. */
     public int attempts() {
         return (int) fact(4, 0);
     }
 
-    /** The connection's number in its engine. */
+    /** Returns the connection's number in its engine. */
     public long connection() {
         return fact(5, 0);
     }
 
-    /** The connection's local port. */
+    /** Returns the connection's local port. */
     public int localPort() {
         return (int) fact(6, 0);
     }
 
-    /** When the engine was asked, in ns of {@code System.nanoTime()}; 0 if it was not. */
+    /** Returns when the engine was asked, in ns of {@code System.nanoTime()}; 0 if it was not. */
     public long askedAtNs() {
         return askedAtNs;
     }
 
-    /** The name was resolved; -1 if that was before the request. */
+    /** Returns when the name was resolved; -1 if that was before the request. */
     public long dnsNs() {
         return fact(7, -1);
     }
 
-    /** TCP was connected; -1 if that was before the request, or never. */
+    /** Returns when TCP was connected; -1 if that was before the request, or never. */
     public long connectNs() {
         return fact(8, -1);
     }
 
-    /** The handshake was done; -1 if that was before the request. */
+    /** Returns when the handshake was done; -1 if that was before the request. */
     public long tlsNs() {
         return fact(9, -1);
     }
 
-    /** The request was handed to the transport. */
+    /** Returns when the request was handed to the transport. */
     public long requestSentNs() {
         return fact(10, -1);
     }
 
-    /** The head of the response came. */
+    /** Returns when the head of the response came. */
     public long firstByteNs() {
         return fact(11, -1);
     }
@@ -109,7 +109,7 @@ public final class RouteReport {
         return byEngine() ? String.format(Locale.ROOT, "HTTP/%d: %s", httpVersion(), why) : why;
     }
 
-    /** Whether the body was chunked on the way from the engine to OkHttp only. */
+    /** Reports whether the body was chunked on the way from the engine to OkHttp only. */
     boolean chunkedHere() {
         return fact(1, 0) != 0;
     }

@@ -25,15 +25,15 @@ public final class Settings {
         private byte[] chainPem;
         private byte[] keyPem;
 
-        /** The origin of this URL speaks HTTP/3 on its port. A wrong hint costs 10 ms once. */
+        /** Declares that the origin of this URL supports HTTP/3 on its port. A wrong hint costs 10 ms once. */
         public Builder hintHttp3(String url) {
             hints.add(url);
             return this;
         }
 
         /**
-         * Keeps what is learnt in this folder. Of several engines only one does: the one that starts first,
-         * and when it has ended, the one that starts next.
+         * Keeps what is learnt in this folder. If several engines use it, only one keeps it: the one that starts
+         * first, and when that has ended, the one that starts next.
          */
         public Builder memory(File folder) {
             memory = folder;

@@ -28,8 +28,8 @@ import javax.net.ssl.X509TrustManager;
 import okhttp3.CertificatePinner;
 
 /**
- * How an app checks certificates: its trust manager, its hostname verifier and its pinner, asked by
- * the engine in every handshake, with the chain of the session if one is resumed.
+ * An app's checks of certificates: its trust manager, its hostname verifier and its pinner. The engine asks them in
+ * every handshake, with the chain of the session if one is resumed.
  */
 final class TrustContext {
     private static final int MAX_HOSTS = 256;
@@ -61,12 +61,12 @@ final class TrustContext {
         hostAware = HostAwareCheck.of(trustManager);
     }
 
-    /** Whether the engine waits for this thread, which must not wait for the engine. */
+    /** Reports whether the engine waits for this thread, which must not wait for the engine. */
     static boolean isChecking() {
         return CHECKING.get() != null;
     }
 
-    /** Called by the engine. */
+    /** Reports whether the app accepts a chain. Called by the engine. */
     @SuppressWarnings("unused")
     boolean accepts(byte[][] der, String host) {
         FutureTask<List<X509Certificate>> check = new FutureTask<>(() -> {

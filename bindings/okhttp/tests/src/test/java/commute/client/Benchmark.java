@@ -53,7 +53,7 @@ final class Benchmark {
         System.exit(0);
     }
 
-    /** First of all, while nothing has been loaded but what OkHttp itself needs. */
+    /** Measures the start of an engine, first of all, while nothing has been loaded but what OkHttp itself needs. */
     private void start() throws Exception {
         Doors.trusting(server.trust()).build();
         long began = System.nanoTime();
@@ -108,7 +108,10 @@ final class Benchmark {
         }
     }
 
-    /** From {@code Call.cancel} until the thread that makes the call goes on. The clients take turns, as the load varies. */
+    /**
+     * Measures from {@code Call.cancel} until the thread that makes the call goes on. The clients take turns, as the
+     * load varies.
+     */
     private void cancel() throws Exception {
         Random random = new Random(7);
         Map<String, List<Double>> tookMs = new LinkedHashMap<>();
@@ -196,7 +199,7 @@ final class Benchmark {
         return sorted.get((int) Math.round(part * (sorted.size() - 1)));
     }
 
-    /** CPU time of this process, the engine's threads included. */
+    /** Returns the CPU time of this process, the engine's threads included. */
     private static double cpuS() throws IOException {
         String stat = new String(Files.readAllBytes(Paths.get("/proc/self/stat")), StandardCharsets.US_ASCII);
         String[] fields = stat.replaceFirst(".*\\) ", "").split(" ");

@@ -194,7 +194,7 @@ final class CancelTest {
         });
     }
 
-    /** A client that waits for as long as it takes. */
+    /** Returns the builder of a client that waits for as long as it takes. */
     private static OkHttpClient.Builder patient(World world) {
         return world.builder().readTimeout(0, TimeUnit.SECONDS).callTimeout(0, TimeUnit.SECONDS);
     }

@@ -148,7 +148,7 @@ final class ConcurrencyTest {
         }
     }
 
-    /** Engines' threads are not the JVM's, so that only the kernel knows them. */
+    /** Counts the engines' threads. They are not the JVM's, so that only the kernel knows them. */
     private static long engines() throws java.io.IOException {
         try (java.util.stream.Stream<java.nio.file.Path> tasks =
                 java.nio.file.Files.list(java.nio.file.Paths.get("/proc/self/task"))) {

@@ -173,7 +173,10 @@ final class GeneratedTest {
             return found.group(1);
         }
 
-        /** Whether the engine's outcome is known to be wrong (docs/client.md), or the engine takes another way. */
+        /**
+         * Reports whether the engine's outcome is known to be wrong (docs/client.md), or the engine takes another
+         * route.
+         */
         boolean isKnown() {
             boolean dropped = protocol.equals("h2") && (what.contains("304 with a length") || what.equals("a path"));
             // A request that is sent again may go over TCP, where nobody listens.

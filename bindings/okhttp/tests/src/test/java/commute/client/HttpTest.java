@@ -226,7 +226,7 @@ final class HttpTest {
         });
     }
 
-    /** In chunks over HTTP/1.1; HTTP/2 forbids them (RFC 9113 section 8.2.2). */
+    /** Returns a response without a length: in chunks over HTTP/1.1; HTTP/2 forbids them (RFC 9113 section 8.2.2). */
     private static MockResponse unknownLength(World.Wire wire, Buffer body) {
         MockResponse response = Mock.response(200);
         return wire == World.Wire.H1

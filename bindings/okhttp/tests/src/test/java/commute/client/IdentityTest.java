@@ -34,7 +34,10 @@ final class IdentityTest {
         });
     }
 
-    /** The engine gets by its settings what plain OkHttp has in its socket factory. */
+    /**
+     * Returns the builder of a client with an identity. The engine gets it by its settings, plain OkHttp in its
+     * socket factory.
+     */
     private static OkHttpClient.Builder identified(World world) {
         byte[] chain = Certificates.CLIENT.certificatePem().getBytes(StandardCharsets.US_ASCII);
         byte[] key = Certificates.CLIENT.privateKeyPkcs8Pem().getBytes(StandardCharsets.US_ASCII);

@@ -46,7 +46,7 @@ final class LabServer implements AutoCloseable {
         return "https://localhost:" + port + path;
     }
 
-    /** What clients need to trust this server. */
+    /** Returns what clients need to trust this server. */
     HandshakeCertificates trust() throws Exception {
         try (java.io.InputStream pem = Files.newInputStream(folder.resolve("ca.pem"))) {
             X509Certificate root =

@@ -107,7 +107,7 @@ final class ProxyTest {
         }
     }
 
-    /** A proxy that is also the server behind it, and answers one request after so many tunnels were opened. */
+    /** Starts a proxy that is also the server behind it, and answers one request after so many tunnels were opened. */
     private static MockWebServer proxy(int tunnels) throws IOException {
         MockWebServer proxy = new MockWebServer();
         HandshakeCertificates identity =
@@ -121,7 +121,7 @@ final class ProxyTest {
         return proxy;
     }
 
-    /** A proxy for its own port only. */
+    /** Selects a proxy for its own port only. */
     private static ProxySelector only(MockWebServer proxy) {
         return new ProxySelector() {
             @Override

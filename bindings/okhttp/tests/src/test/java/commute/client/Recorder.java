@@ -29,7 +29,7 @@ class Recorder extends EventListener {
         }
     }
 
-    /** Hears an event. */
+    /** Records an event. */
     void add(String event) {
         events.add(event);
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class UploadTest {
     private static final MediaType OCTETS = MediaType.get("application/octet-stream");
 
-    /** Lengths around what the engine holds, 64 KiB, and OkHttp's segments. */
+    /** Returns lengths around what the engine holds, 64 KiB, and OkHttp's segments. */
     static Stream<Arguments> lengths() {
         return Arrays.stream(World.Wire.values())
                 .flatMap(wire -> Stream.of(0, 1, 8_192, 65_535, 65_536, 65_537, 500_000)
@@ -49,7 +49,7 @@ final class UploadTest {
         });
     }
 
-    /** Before anything, within what is held, and in the middle of what is streamed. */
+    /** Returns failures before anything, within what is held, and in the middle of what is streamed. */
     static Stream<Arguments> failures() {
         return Arrays.stream(World.Wire.values())
                 .flatMap(wire -> Stream.of(0, 10_000, 500_000).map(after -> Arguments.of(wire, after)));

@@ -89,7 +89,7 @@ final class World implements AutoCloseable {
         return this;
     }
 
-    /** Begins a client that trusts the server and whose events are written down. */
+    /** Creates the builder of a client that trusts the server and whose events are written down. */
     OkHttpClient.Builder builder() {
         HandshakeCertificates trust =
                 new HandshakeCertificates.Builder().addTrustedCertificate(Certificates.ROOT.certificate()).build();
@@ -223,7 +223,7 @@ final class World implements AutoCloseable {
         }
     }
 
-    /** By name, in lower case; values in their order. */
+    /** Returns the headers by name, in lower case; values in their order. */
     static String headers(Headers headers) {
         TreeSet<String> names = new TreeSet<>();
         for (String name : headers.names()) {
