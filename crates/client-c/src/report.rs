@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use client::{Protocol, Report};
 
-/// How a response came, or how far its request got, with times since it was submitted.
+/// Describes how a response came, or how far its request got, with times since it was submitted.
 pub(crate) fn report(report: &Report, submitted: Instant) -> String {
     // The client's times count from when it was asked.
     let waited = report.asked.saturating_duration_since(submitted);

@@ -35,7 +35,7 @@ pub(crate) fn origin_of(url: &str) -> Result<(Origin, Uri), String> {
     }
 }
 
-/// The part of a URL that an error message may show: never the query, and nothing if there is an `@`, since in a
+/// Returns the part of a URL that an error message may show: never the query, and nothing if there is an `@`. In a
 /// URL that cannot be parsed anything before it may be a password.
 fn without_secrets(url: &str) -> &str {
     if url.contains('@') {
