@@ -42,29 +42,39 @@ type Outcome<T> = Result<T, Failure>;
 #[derive(Debug)]
 struct Failure(String);
 
-/// Returns the version that the Java half must have, too.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_version<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-) -> JString<'a> {
-    run(&mut env, |env| {
-        Ok(env.new_string(env!("CARGO_PKG_VERSION"))?)
-    })
+/// Defines a native method. An error or a panic is thrown as a `RuntimeException`.
+macro_rules! native {
+    ($(#[$doc:meta])* fn $name:ident($env:pat $(, $arg:ident: $type:ty)* $(,)?) $(-> $returned:ty)? $body:block) => {
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub(crate) extern "system" fn $name<'a>(
+            mut env: EnvUnowned<'a>,
+            _: JClass<'a>,
+            $($arg: $type,)*
+        ) $(-> $returned)? {
+            let method = |$env: &mut Env<'a>| -> Outcome<_> { $body };
+            env.with_env(method).resolve::<ThrowRuntimeExAndDefault>()
+        }
+    };
 }
 
-/// Starts an engine. It keeps no memory if another one does in the same folder.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_startEngine<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    trust: JObject<'a>,
-    hints: JObjectArray<'a, JString<'a>>,
-    memory: JString<'a>,
-    chain_pem: JByteArray<'a>,
-    key_pem: JByteArray<'a>,
-) -> jlong {
-    run(&mut env, |env| {
+native! {
+    /// Returns the version that the Java half must have, too.
+    fn Java_commute_client_Native_version(env) -> JString<'a> {
+        Ok(env.new_string(env!("CARGO_PKG_VERSION"))?)
+    }
+}
+
+native! {
+    /// Starts an engine. It keeps no memory if another one does in the same folder.
+    fn Java_commute_client_Native_startEngine(
+        env,
+        trust: JObject<'a>,
+        hints: JObjectArray<'a, JString<'a>>,
+        memory: JString<'a>,
+        chain_pem: JByteArray<'a>,
+        key_pem: JByteArray<'a>,
+    ) -> jlong {
         let trust = Arc::new(JavaTrust::new(env, &trust)?);
         let mut builder = Engine::builder().trust(Trust::App(Arc::clone(&trust) as _));
         for index in 0..hints.len(env)? {
@@ -87,33 +97,26 @@ pub(crate) extern "system" fn Java_commute_client_Native_startEngine<'a>(
             .build()
             .map_err(|error| Failure(error.to_string()))?;
         Ok(ENGINES.add(engine))
-    })
+    }
 }
 
-/// Ends an engine: now, or when the last request under way has ended.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_endEngine<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    engine: jlong,
-) {
-    run(&mut env, |_| {
+native! {
+    /// Ends an engine: now, or when the last request under way has ended.
+    fn Java_commute_client_Native_endEngine(_, engine: jlong) {
         ENGINES.remove(engine);
         Ok(())
-    });
+    }
 }
 
-/// Sets what the app allows.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_setSwitches<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    engine: jlong,
-    generation: jint,
-    h3_percent: jint,
-    explore: jboolean,
-) {
-    run(&mut env, |_| {
+native! {
+    /// Sets what the app allows.
+    fn Java_commute_client_Native_setSwitches(
+        _,
+        engine: jlong,
+        generation: jint,
+        h3_percent: jint,
+        explore: jboolean,
+    ) {
         if let Some(engine) = ENGINES.get(engine) {
             engine.switches(Switches {
                 generation: u32::try_from(generation).unwrap_or(0),
@@ -123,20 +126,18 @@ pub(crate) extern "system" fn Java_commute_client_Native_setSwitches<'a>(
             });
         }
         Ok(())
-    });
+    }
 }
 
-/// Reports a change of the default network; without an id there is none. `kind` is the number of Java's constant.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    engine: jlong,
-    id: JByteArray<'a>,
-    metered: jboolean,
-    kind: jint,
-) {
-    run(&mut env, |env| {
+native! {
+    /// Reports a change of the default network; without an id there is none. `kind` is the number of Java's constant.
+    fn Java_commute_client_Native_setNetwork(
+        env,
+        engine: jlong,
+        id: JByteArray<'a>,
+        metered: jboolean,
+        kind: jint,
+    ) {
         let Some(engine) = ENGINES.get(engine) else {
             return Ok(());
         };
@@ -157,35 +158,28 @@ pub(crate) extern "system" fn Java_commute_client_Native_setNetwork<'a>(
         };
         engine.network(Some(Network { id, kind, metered }));
         Ok(())
-    });
+    }
 }
 
-/// Returns what an engine's last requests took, as CSV with a header.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_metricsCsv<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    engine: jlong,
-    of_rollout: jboolean,
-) -> JString<'a> {
-    run(&mut env, |env| {
+native! {
+    /// Returns what an engine's last requests took, as CSV with a header.
+    fn Java_commute_client_Native_metricsCsv(
+        env,
+        engine: jlong,
+        of_rollout: jboolean,
+    ) -> JString<'a> {
         let arms = match of_rollout {
             true => Arms::Rollout,
             false => Arms::Protocols,
         };
         let csv = ENGINES.get(engine).map(|engine| engine.metrics().csv(arms));
         Ok(env.new_string(csv.unwrap_or_default())?)
-    })
+    }
 }
 
-/// Writes what an engine has learnt, and waits for that.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_save<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    engine: jlong,
-) {
-    run(&mut env, |_| {
+native! {
+    /// Writes what an engine has learnt, and waits for that.
+    fn Java_commute_client_Native_save(_, engine: jlong) {
         if let Some(engine) = ENGINES.get(engine) {
             let (running, ended) = mpsc::channel::<()>();
             let saving = Arc::clone(&engine);
@@ -197,35 +191,28 @@ pub(crate) extern "system" fn Java_commute_client_Native_save<'a>(
             ended.recv().ok();
         }
         Ok(())
-    });
+    }
 }
 
-/// Reports that a request which failed here worked without the engine.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_workedWithout<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    engine: jlong,
-) {
-    run(&mut env, |_| {
+native! {
+    /// Reports that a request which failed here worked without the engine.
+    fn Java_commute_client_Native_workedWithout(_, engine: jlong) {
         if let Some(engine) = ENGINES.get(engine) {
             engine.worked_without();
         }
         Ok(())
-    });
+    }
 }
 
-/// Opens a socket to `https://host:port`; 0 if the engine has ended.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    engine: jlong,
-    host: JString<'a>,
-    port: jint,
-    connect_limit_ms: jint,
-) -> jlong {
-    run(&mut env, |env| {
+native! {
+    /// Opens a socket to `https://host:port`; 0 if the engine has ended.
+    fn Java_commute_client_Native_open(
+        env,
+        engine: jlong,
+        host: JString<'a>,
+        port: jint,
+        connect_limit_ms: jint,
+    ) -> jlong {
         let Some(engine) = ENGINES.get(engine) else {
             return Ok(0);
         };
@@ -252,21 +239,19 @@ pub(crate) extern "system" fn Java_commute_client_Native_open<'a>(
             news,
             why: Mutex::default(),
         }))
-    })
+    }
 }
 
-/// Sets how the next request is sent: how long it may wait for a connection, and whether it may be sent again. `pool`
-/// says in which of the app's pools the socket is.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_setOptions<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-    connect_limit_ms: jint,
-    resends: jboolean,
-    pool: jint,
-) {
-    run(&mut env, |_| {
+native! {
+    /// Sets how the next request is sent: how long it may wait for a connection, and whether it may be sent again. `pool`
+    /// says in which of the app's pools the socket is.
+    fn Java_commute_client_Native_setOptions(
+        _,
+        socket: jlong,
+        connect_limit_ms: jint,
+        resends: jboolean,
+        pool: jint,
+    ) {
         if let Some(socket) = SOCKETS.get(socket) {
             lock(&socket.news).options = CallOptions {
                 connect_limit: milliseconds(connect_limit_ms),
@@ -275,37 +260,30 @@ pub(crate) extern "system" fn Java_commute_client_Native_setOptions<'a>(
             };
         }
         Ok(())
-    });
+    }
 }
 
-/// Waits until the engine is connected and returns 0, or why it is not.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_connect<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-) -> jint {
-    run(&mut env, |_| {
+native! {
+    /// Waits until the engine is connected and returns 0, or why it is not.
+    fn Java_commute_client_Native_connect(_, socket: jlong) -> jint {
         let Some(socket) = SOCKETS.get(socket) else {
             return Ok(CLOSED);
         };
         let connected = socket.pipe.connect();
         Ok(connected.map_or_else(|stopped| socket.stopped(stopped), |()| 0))
-    })
+    }
 }
 
-/// Waits for bytes and returns their number, or why there are none.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_read<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-    into: JByteArray<'a>,
-    offset: jint,
-    length: jint,
-    limit_ms: jint,
-) -> jint {
-    run(&mut env, |env| {
+native! {
+    /// Waits for bytes and returns their number, or why there are none.
+    fn Java_commute_client_Native_read(
+        env,
+        socket: jlong,
+        into: JByteArray<'a>,
+        offset: jint,
+        length: jint,
+        limit_ms: jint,
+    ) -> jint {
         let Some(socket) = SOCKETS.get(socket) else {
             return Ok(CLOSED);
         };
@@ -318,20 +296,18 @@ pub(crate) extern "system" fn Java_commute_client_Native_read<'a>(
             }
             Err(stopped) => Ok(socket.stopped(stopped)),
         }
-    })
+    }
 }
 
-/// Writes all bytes and returns 0, or why they were not taken.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_write<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-    from: JByteArray<'a>,
-    offset: jint,
-    length: jint,
-) -> jint {
-    run(&mut env, |env| {
+native! {
+    /// Writes all bytes and returns 0, or why they were not taken.
+    fn Java_commute_client_Native_write(
+        env,
+        socket: jlong,
+        from: JByteArray<'a>,
+        offset: jint,
+        length: jint,
+    ) -> jint {
         let Some(socket) = SOCKETS.get(socket) else {
             return Ok(CLOSED);
         };
@@ -347,35 +323,25 @@ pub(crate) extern "system" fn Java_commute_client_Native_write<'a>(
             at += jint::try_from(count).unwrap_or(jint::MAX);
         }
         Ok(0)
-    })
+    }
 }
 
-/// Closes a socket, which cancels its request. The engine closes its idle connections when the app closes the last idle
-/// socket of a pool, as `ConnectionPool.evictAll` does.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_close<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-) {
-    run(&mut env, |_| {
+native! {
+    /// Closes a socket, which cancels its request. The engine closes its idle connections when the app closes the last idle
+    /// socket of a pool, as `ConnectionPool.evictAll` does.
+    fn Java_commute_client_Native_close(_, socket: jlong) {
         if let Some(socket) = SOCKETS.remove(socket) {
             socket.pipe.close();
             socket.close_last_idle();
         }
         Ok(())
-    });
+    }
 }
 
-/// Returns how the last response came, or how far the request under way got; null if none was sent. The order is that
-/// of `RouteReport`.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-) -> JLongArray<'a> {
-    run(&mut env, |env| {
+native! {
+    /// Returns how the last response came, or how far the request under way got; null if none was sent. The order is that
+    /// of `RouteReport.Fact`.
+    fn Java_commute_client_Native_facts(env, socket: jlong) -> JLongArray<'a> {
         let Some(facts) = facts(socket) else {
             return Ok(JLongArray::null());
         };
@@ -408,35 +374,25 @@ pub(crate) extern "system" fn Java_commute_client_Native_facts<'a>(
         let array = JLongArray::new(env, numbers.len())?;
         array.set_region(env, 0, &numbers)?;
         Ok(array)
-    })
+    }
 }
 
-/// Returns the reason for the route of the last response or request: a code, a line break, and a sentence.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_why<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-) -> JString<'a> {
-    run(&mut env, |env| {
+native! {
+    /// Returns the reason for the route of the last response or request: a code, a line break, and a sentence.
+    fn Java_commute_client_Native_why(env, socket: jlong) -> JString<'a> {
         let why = facts(socket).map(|facts| facts.report.why);
         let why = why.map_or_else(String::new, |why| format!("{}\n{why}", why.code()));
         Ok(env.new_string(why)?)
-    })
+    }
 }
 
-/// Returns why the engine ended a socket.
-#[unsafe(no_mangle)]
-pub(crate) extern "system" fn Java_commute_client_Native_whyEnded<'a>(
-    mut env: EnvUnowned<'a>,
-    _: JClass<'a>,
-    socket: jlong,
-) -> JString<'a> {
-    run(&mut env, |env| {
+native! {
+    /// Returns why the engine ended a socket.
+    fn Java_commute_client_Native_whyEnded(env, socket: jlong) -> JString<'a> {
         let socket = SOCKETS.get(socket);
         let why = socket.map(|socket| lock(&socket.why).clone());
         Ok(env.new_string(why.unwrap_or_default())?)
-    })
+    }
 }
 
 impl Socket {
@@ -493,14 +449,6 @@ impl std::fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
-
-/// Runs a native method. An error or a panic is thrown as a `RuntimeException`.
-fn run<'a, T: Default>(
-    env: &mut EnvUnowned<'a>,
-    method: impl FnOnce(&mut Env<'a>) -> Outcome<T>,
-) -> T {
-    env.with_env(method).resolve::<ThrowRuntimeExAndDefault>()
-}
 
 fn facts(socket: jlong) -> Option<Facts> {
     let socket = SOCKETS.get(socket)?;

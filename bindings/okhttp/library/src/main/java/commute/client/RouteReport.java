@@ -7,6 +7,25 @@ import java.util.Locale;
  * for it.
  */
 public final class RouteReport {
+    /** What {@link Native#facts} returns, in its order. */
+    private enum Fact {
+        HTTP_VERSION,
+        CHUNKED_HERE,
+        REUSED,
+        RESUMED,
+        ATTEMPTS,
+        CONNECTION,
+        LOCAL_PORT,
+        DNS_NS,
+        CONNECT_NS,
+        TLS_NS,
+        REQUEST_SENT_NS,
+        FIRST_BYTE_NS,
+        ASKED_NS_AGO;
+
+        private static final int COUNT = values().length;
+    }
+
     private final long[] facts;
     private final String code;
     private final String why;
@@ -16,11 +35,14 @@ public final class RouteReport {
         this.facts = facts;
         this.code = code;
         this.why = why;
-        // The last fact is how long ago the engine was asked.
-        askedAtNs = facts == null ? 0 : System.nanoTime() - facts[12];
+        askedAtNs = facts == null ? 0 : System.nanoTime() - fact(Fact.ASKED_NS_AGO, 0);
     }
 
     static RouteReport byEngine(long[] facts, String codeAndWhy) {
+        if (facts.length != Fact.COUNT) {
+            throw new IllegalStateException("the native library reports " + facts.length + " facts of a request, not "
+                    + Fact.COUNT + ": it is of another version");
+        }
         int end = codeAndWhy.indexOf('\n');
         return new RouteReport(facts, codeAndWhy.substring(0, Math.max(end, 0)), codeAndWhy.substring(end + 1));
     }
@@ -36,7 +58,7 @@ public final class RouteReport {
 
     /** Returns the version of HTTP that the server was asked in: 1, 2 or 3; 0 if not by the engine. */
     public int httpVersion() {
-        return (int) fact(0, 0);
+        return (int) fact(Fact.HTTP_VERSION, 0);
     }
 
     /** Returns a code that stays the same across versions, e.g. {@code only_open} or {@code plain.switched_off}. */
@@ -51,27 +73,27 @@ public final class RouteReport {
 
     /** Reports whether the connection was open before the request was asked for. */
     public boolean reused() {
-        return fact(2, 0) != 0;
+        return fact(Fact.REUSED, 0) != 0;
     }
 
     /** Reports whether the connection's handshake resumed a TLS session. */
     public boolean resumed() {
-        return fact(3, 0) != 0;
+        return fact(Fact.RESUMED, 0) != 0;
     }
 
     /** Returns how often the engine sent the request. */
     public int attempts() {
-        return (int) fact(4, 0);
+        return (int) fact(Fact.ATTEMPTS, 0);
     }
 
     /** Returns the connection's number in its engine. */
     public long connection() {
-        return fact(5, 0);
+        return fact(Fact.CONNECTION, 0);
     }
 
     /** Returns the connection's local port. */
     public int localPort() {
-        return (int) fact(6, 0);
+        return (int) fact(Fact.LOCAL_PORT, 0);
     }
 
     /** Returns when the engine was asked, in ns of {@code System.nanoTime()}; 0 if it was not. */
@@ -81,27 +103,27 @@ public final class RouteReport {
 
     /** Returns when the name was resolved; -1 if that was before the request. */
     public long dnsNs() {
-        return fact(7, -1);
+        return fact(Fact.DNS_NS, -1);
     }
 
     /** Returns when TCP was connected; -1 if that was before the request, or never. */
     public long connectNs() {
-        return fact(8, -1);
+        return fact(Fact.CONNECT_NS, -1);
     }
 
     /** Returns when the handshake was done; -1 if that was before the request. */
     public long tlsNs() {
-        return fact(9, -1);
+        return fact(Fact.TLS_NS, -1);
     }
 
     /** Returns when the request was handed to the transport. */
     public long requestSentNs() {
-        return fact(10, -1);
+        return fact(Fact.REQUEST_SENT_NS, -1);
     }
 
     /** Returns when the head of the response came. */
     public long firstByteNs() {
-        return fact(11, -1);
+        return fact(Fact.FIRST_BYTE_NS, -1);
     }
 
     @Override
@@ -111,10 +133,10 @@ public final class RouteReport {
 
     /** Reports whether the body was chunked on the way from the engine to OkHttp only. */
     boolean chunkedHere() {
-        return fact(1, 0) != 0;
+        return fact(Fact.CHUNKED_HERE, 0) != 0;
     }
 
-    private long fact(int index, long otherwise) {
-        return facts == null ? otherwise : facts[index];
+    private long fact(Fact fact, long otherwise) {
+        return facts == null ? otherwise : facts[fact.ordinal()];
     }
 }
