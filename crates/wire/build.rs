@@ -42,7 +42,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut config = config()?;
     // File contents are not copied out of the buffers they arrived in.
     config.bytes(["."]);
-    tonic_prost_build::configure().compile_with_config(config, &[SERVICE], &["proto"])?;
+    // Whoever opens connections depends on tonic's transport.
+    let service = tonic_prost_build::configure().build_transport(false);
+    service.compile_with_config(config, &[SERVICE], &["proto"])?;
 
     let descriptors = std::path::PathBuf::from(std::env::var("OUT_DIR")?).join("bench.fds");
     let mut config = self::config()?;
