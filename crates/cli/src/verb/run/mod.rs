@@ -3,6 +3,7 @@
 mod dry_run;
 mod job;
 mod measure;
+mod noise;
 mod progress;
 mod self_test;
 mod until_decided;

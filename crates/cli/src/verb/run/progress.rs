@@ -2,12 +2,13 @@
 //! terminal.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
 use lab::{Event, Plan, Shard};
 use record::Outcome;
 
+use super::noise::Noise;
 use crate::{progress, terminal};
 
 /// Progress of one run.
@@ -15,6 +16,7 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     /// Arms, and networks with arms, of whose cells the reason has been printed: all have the same.
     explained: Mutex<BTreeSet<String>>,
+    noise: Mutex<Noise>,
 }
 
 impl Progress {
@@ -27,6 +29,7 @@ impl Progress {
                 "{elapsed_precise} [{bar:30}] {pos}/{len} cells, {eta} left  {wide_msg}",
             ),
             explained: Mutex::default(),
+            noise: Mutex::default(),
         }
     }
 
@@ -44,11 +47,17 @@ impl Progress {
             }
             Event::Ended { cell } => {
                 let outcome = match &cell.outcome {
-                    Outcome::Clean => match cell.timed_out() {
-                        Some(_) => Some("every request timed out".to_owned()),
-                        None => terminal::is_verbose().then(|| "clean".to_owned()),
+                    Outcome::Clean => {
+                        lock(&self.noise).add_clean();
+                        match cell.timed_out() {
+                            Some(_) => Some("every request timed out".to_owned()),
+                            None => terminal::is_verbose().then(|| "clean".to_owned()),
+                        }
+                    }
+                    Outcome::Noisy { reasons } => match terminal::is_verbose() {
+                        true => Some(format!("noisy: {}", reasons.join("; "))),
+                        false => lock(&self.noise).explain(reasons),
                     },
-                    Outcome::Noisy { reasons } => Some(format!("noisy: {}", reasons.join("; "))),
                     Outcome::Failed { reason } => Some(format!("failed: {reason}")),
                     Outcome::Unsupported { reason } => self
                         .is_new(cell.arm.clone())
@@ -77,14 +86,14 @@ impl Progress {
     }
 
     fn is_new(&self, what: String) -> bool {
-        let mut explained = self
-            .explained
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        explained.insert(what)
+        lock(&self.explained).insert(what)
     }
 
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
