@@ -33,20 +33,58 @@ pub(crate) struct Figure {
     pub(crate) n: String,
     /// The figure in `unit`; absent where the study has none.
     pub(crate) value: Option<f64>,
-    /// `ms`, `bytes`, `kbit_s`, `percent`, `per_s`, `ratio` or `count`.
-    pub(crate) unit: String,
+    /// The unit of `value`.
+    pub(crate) unit: Unit,
     /// The figure as printed.
     pub(crate) published: String,
     /// The printed unit.
     pub(crate) published_unit: String,
-    /// Where it was read: `document`, `repository`, `chart-label`, `chart-read` or `recomputed`.
-    pub(crate) basis: String,
+    /// Where it was read.
+    pub(crate) basis: Basis,
     /// `ok`, or what is wrong with it.
     pub(crate) flag: String,
     /// Section of the study or file of its repository.
     pub(crate) source: String,
     /// The reason for the flag.
     pub(crate) note: String,
+}
+
+/// The unit of a published figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    /// Milliseconds.
+    Ms,
+    /// Bytes.
+    Bytes,
+    /// Kilobits per second.
+    KbitS,
+    /// Percent.
+    Percent,
+    /// A rate per second.
+    PerS,
+    /// A factor.
+    Ratio,
+    /// A number of things.
+    Count,
+}
+
+/// Where a published figure was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Basis {
+    /// In a text or a table.
+    Document,
+    /// In a file of the study's repository.
+    Repository,
+    /// A number printed in a chart.
+    ChartLabel,
+    /// The height of a mark in a chart.
+    ChartRead,
+    /// Computed from published figures.
+    Recomputed,
+    /// An aim of this project, stated before its run.
+    Stated,
 }
 
 /// Names one figure: every key that is given must equal the figure's.
@@ -117,14 +155,14 @@ impl Figure {
     /// Returns the figure as its study printed it, or as recomputed from what it printed.
     pub(crate) fn words(&self, value: f64) -> String {
         let digits = digits(value);
-        match self.unit.as_str() {
-            "ratio" => format!("{digits}x"),
-            "percent" => format!("{digits} %"),
-            "per_s" => format!("{digits}/s"),
-            "bytes" => format!("{digits} B"),
-            "kbit_s" => format!("{digits} kbit/s"),
-            "count" => digits,
-            unit => format!("{digits} {unit}"),
+        match self.unit {
+            Unit::Ms => format!("{digits} ms"),
+            Unit::Ratio => format!("{digits}x"),
+            Unit::Percent => format!("{digits} %"),
+            Unit::PerS => format!("{digits}/s"),
+            Unit::Bytes => format!("{digits} B"),
+            Unit::KbitS => format!("{digits} kbit/s"),
+            Unit::Count => digits,
         }
     }
 }
@@ -194,5 +232,8 @@ mod tests {
     fn errors_name_the_file() {
         let error = parse("x.csv", "study\n1\n").unwrap_err().to_string();
         assert!(error.starts_with("x.csv: "), "{error}");
+        let error = parse("x.csv", &FILE.replace(",ms,2319", ",x,2319"));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("unknown variant `x`"), "{error}");
     }
 }

@@ -1,10 +1,14 @@
-//! Modules of a crate that import each other in a circle: whoever wants to understand one of them must understand all.
+//! What holds for the source of every crate.
 //!
+//! Modules do not import each other in a circle: whoever wanted to understand one of them would have to understand all.
 //! Crates cannot depend on each other in a circle, modules can. Imports are read from the source, without tests. Those
 //! between a module and one inside it do not count: the outer one is made of the inner ones.
+//!
+//! Docs of functions begin with a verb.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod docs;
 mod graph;
 mod imports;
 
@@ -64,6 +68,18 @@ fn modules_import_each_other_in_no_circle() {
         found.len(),
         KNOWN.len(),
         "KNOWN lists a circle that is gone"
+    );
+}
+
+#[test]
+fn docs_of_functions_begin_with_a_verb() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let sources = crates(&root).into_iter().map(|folder| folder.join("src"));
+    let found: Vec<String> = sources.flat_map(|src| docs::without_verb(&src)).collect();
+    assert!(
+        found.is_empty(),
+        "begin with what the function does, e.g. `Returns`, `Reports whether`:\n{}",
+        found.join("\n")
     );
 }
 
