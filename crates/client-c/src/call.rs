@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::abi::{cm_event, cm_event_kind, cm_status, cm_text};
 use crate::body::Body;
 use crate::queue::{EventSource, Queue, Source};
-use crate::report::report;
+use crate::report;
 
 /// Bytes of a body that wait for the app, and as many for the engine. A piece that the engine
 /// received goes over it, by at most itself.
@@ -165,7 +165,7 @@ impl Call {
             }
             _ if what == cm_text::CM_TEXT_REPORT as u32 => {
                 let report = self.progress.report();
-                report.map(|report| report(&report, self.submitted).into_bytes())
+                report.map(|report| report::report(&report, self.submitted).into_bytes())
             }
             _ if what == cm_text::CM_TEXT_TRAILERS as u32 => state.trailers.clone(),
             _ if what == cm_text::CM_TEXT_ERROR as u32 => match &state.end {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use http::Method;
-use route::{Network, Origin, Policy, Switches};
+use route::{Network, Policy, Switches};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::actor::Actor;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use config::{ConfigError, Source};
-use report::{Advice, Kind, Place};
+use report::{Advice, Comparison, Kind, Place, Quantity};
 use toml::Spanned;
 
 use crate::answer::Answer;

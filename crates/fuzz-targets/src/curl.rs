@@ -1,6 +1,6 @@
 use std::str;
 
-use init::{Arms, Options};
+use init::{Arms, Options, Scope};
 
 /// Writes a study from a curl command. `commute run` must be able to read it.
 pub fn curl(data: &[u8]) {
@@ -13,6 +13,7 @@ pub fn curl(data: &[u8]) {
         keep_values: data.len().is_multiple_of(2),
         origin: None,
         arms: Arms::BuiltIn,
+        scope: Scope::FULL,
     };
     let body = |_: &str| Ok(br#"{"a": [1, "b"]}"#.to_vec());
     if let Ok(written) = init::from_curl(command, &options, &body) {

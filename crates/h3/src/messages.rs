@@ -339,7 +339,8 @@ mod tests {
         // A type in two bytes may be cut short, too.
         let long_type: &[u8] = b"\x40\x21\x00";
         let stream = [HEAD, HELLO, long_type, TRAILERS].concat();
-        let ends = [HEAD, HELLO, long_type].iter().scan(0, |end, frame| {
+        let frames = [HEAD, HELLO, long_type];
+        let ends = frames.iter().scan(0, |end, frame| {
             *end += frame.len();
             Some(*end)
         });

@@ -276,7 +276,7 @@ mod tests {
         }
         // 300 bytes, a length in three: RFC 7541 section 5.1.
         let long = [b"\x21a\x7f\xad\x01", &[b'b'; 300][..]].concat();
-        let checked = |lines| check(&section(lines), Kind::ResponseHead);
+        let checked = |lines: &[&[u8]]| check(&section(lines), Kind::ResponseHead);
         assert_eq!(checked(&[STATUS_200, &long, REGULAR]), Ok(false));
         assert_eq!(checked(&[STATUS_200, &long, STATUS_200]), Err(PseudoField));
     }

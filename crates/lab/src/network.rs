@@ -67,6 +67,7 @@ pub(crate) fn from_record(n: &record::Network) -> Result<StudyNetwork, LabError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::recorded::recorded;
 
     /// A device or a pipe may have no end.
     #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use config::{ConfigError, Source};
 
-use crate::spec::NS_PER_MS;
+use crate::time::NS_PER_MS;
 
 /// 100 bit/s to 100 Gbit/s.
 pub(crate) const RATE_KBPS: RangeInclusive<f64> = 0.1..=100_000_000.0;

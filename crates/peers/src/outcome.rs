@@ -1,6 +1,6 @@
 //! Outcomes: what a client made of a case, and whether that is true.
 
-use crate::server::Request;
+use crate::shared::Request;
 use crate::{Case, Field, Protocol, Truth};
 
 /// What an app has of a response.

@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::outcome::Outcome;
-use crate::server::{Options, Request, Server};
+use crate::server::Server;
+use crate::shared::{Options, Request};
 use crate::{Case, Credentials, Protocol};
 
 /// Groups of cases, which run at the same time on servers of their own.

@@ -27,7 +27,7 @@ use crate::accounting::RequestAccounting;
 use crate::clock::monotonic_ns;
 use crate::credentials::{self, CredentialsError, Secret};
 use crate::rejection::Rejection;
-use crate::scheme::{AuthScheme, Forged};
+use crate::scheme::AuthScheme;
 use crate::token::{Claims, Issuer, TokenVerifier};
 use signed::SignedBody;
 

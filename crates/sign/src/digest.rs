@@ -7,6 +7,9 @@ use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
 use crate::refusal::Refusal;
 
+/// Longest value of a field.
+pub const MAX_FIELD_BYTES: usize = 2048;
+
 /// Returns the value of a Content-Digest field for this body.
 pub fn content_digest(body: &[u8]) -> String {
     digest_field(&sha256(body))

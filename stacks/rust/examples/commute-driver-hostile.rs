@@ -13,10 +13,11 @@ use std::{env, fs, process, thread};
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Hello, Protocol, Reconnect, Reply, Row, Setup};
 use engine::channel::{ReplySink, ReplyWriter, open};
-use engine::dial::Origin;
+use engine::origin::Origin;
 use engine::request::HttpRequest;
 use engine::serve::{converse, exit_code};
-use engine::stack::{ConnInfo, Stack, StackError};
+use engine::stack::{ConnInfo, Stack};
+use engine::stack_error::StackError;
 use engine::stacks::hyper::{Conn, Hyper};
 use engine::trace::Trace;
 

@@ -1,12 +1,11 @@
 //! Opens a TLS or TCP stream to a name, with the time of each phase.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use driver::protocol::{CallError, ErrorKind, Reconnect, Setup};
 use rustls::HandshakeKind;
-use rustls::pki_types::ServerName;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;

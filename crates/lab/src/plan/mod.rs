@@ -6,7 +6,7 @@ pub(crate) mod calls;
 pub(crate) mod estimate;
 pub(crate) mod expansion;
 pub(crate) mod own;
-mod recorded;
+pub(crate) mod recorded;
 pub(crate) mod remaining;
 mod repeated_files;
 pub(crate) mod workload;

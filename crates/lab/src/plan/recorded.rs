@@ -120,7 +120,7 @@ impl Plan {
 }
 
 /// Returns the network as it is recorded in `run.json`.
-fn recorded(network: &StudyNetwork) -> record::Network {
+pub(crate) fn recorded(network: &StudyNetwork) -> record::Network {
     let n = &network.link;
     record::Network {
         base: (!network.levels.is_empty()).then(|| network.base.clone()),

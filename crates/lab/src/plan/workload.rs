@@ -4,8 +4,7 @@ use driver::protocol::{Action, Step as DriverStep};
 use record::LoadPlan;
 
 use super::own::SentRequests;
-use crate::study::own::Form;
-use crate::study::{Behaviour, MAX_FILE_BYTES, Origins, Step};
+use crate::study::{MAX_FILE_BYTES, Origins};
 
 /// An expanded workload: the driver's steps, and the group of each call.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use super::{Access, Arm, Behaviour, Connections};
 /// the others do nothing, so that a call has the same id in all of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slots {
-    reconnect: bool,
-    pause: bool,
+    pub(crate) reconnect: bool,
+    pub(crate) pause: bool,
 }
 
 impl Slots {

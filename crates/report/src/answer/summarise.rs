@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
 use stats::Verdict;
 
-use crate::advice::{advice, repeat, sentence};
 use crate::answer::wording::protocol_mismatch;
+use crate::answer::{advice, repeat, sentence};
 use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::measure::measure;
 use crate::figures::population::{Population, populations};

@@ -12,6 +12,7 @@ use crate::summary::threshold::{ThresholdOutcome, ThresholdResult};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 use crate::verdicts::pairing;
 use crate::words::number::{Column, count, ends_in, percent, size, with_interval};
+use crate::words::verdict::verdict_words;
 
 /// Errors that a remark names: messages of libraries may differ with every request.
 const MAX_ERRORS: usize = 3;

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Span, TwoRuns, Verdict};
 
-use crate::answer::summarise;
+use crate::answer::summarise::summarise;
 use crate::figures::estimate::median;
 use crate::summary::AaCheck;
 use crate::summary::quantity::{Quantity, Unit};

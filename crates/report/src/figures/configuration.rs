@@ -1,6 +1,6 @@
 //! The configuration of each arm, and how it differs from the baseline's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use record::{Arm, Cell};
 

@@ -5,9 +5,9 @@ use crate::figures::external;
 use crate::figures::load;
 use crate::figures::phases;
 use crate::formats::table::Table;
+use crate::summary::sweep::Sweep;
 use crate::summary::{NetworkSummary, Summary};
 use crate::verdicts::noise;
-use crate::verdicts::sweep::Sweep;
 use crate::words::number::{count, duration};
 use crate::words::text::{INDENT, plain, width_of, wrapped};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use record::Run;
-use stats::{Ranks, Requests, Span, Verdict};
+use stats::{Requests, Span, Verdict};
 
 use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::population::Population;

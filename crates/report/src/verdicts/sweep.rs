@@ -6,7 +6,6 @@ use stats::Verdict;
 use crate::summary::NetworkSummary;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Measure;
-use crate::summary::quantity::Quantity;
 use crate::summary::sweep::{Sweep, Trend};
 use crate::words::number::with_interval;
 use crate::words::verdict::verdict_words;

@@ -16,7 +16,8 @@ use crate::call_error::check_status;
 use crate::exchange::{CODECS, codecs};
 use crate::origin::Origin;
 use crate::request::HttpRequest;
-use crate::stack::{ConnInfo, Stack, StackError};
+use crate::stack::{ConnInfo, Stack};
+use crate::stack_error::StackError;
 use crate::tls;
 use crate::trace::Trace;
 

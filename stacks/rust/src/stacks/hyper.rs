@@ -18,7 +18,8 @@ use crate::exchange::{CODECS, codecs};
 use crate::origin::Origin;
 use crate::request::{Chunks, HttpRequest};
 use crate::send_tracker::{SendTracker, TrackedBody, TrackedStream};
-use crate::stack::{ConnInfo, Stack, StackError};
+use crate::stack::{ConnInfo, Stack};
+use crate::stack_error::StackError;
 use crate::tls;
 use crate::trace::{Phase, Trace};
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::plan::workload::encoded_message;
 use crate::study::count::StepCount;
-use crate::study::{Origins, Placement};
+use crate::study::{Arm, Origins, Placement};
 
 pub(super) fn call(times: u32) -> Step {
     Step::Call {

@@ -151,10 +151,7 @@ mod tests {
         super::testing::{drain, item},
         *,
     };
-    use crate::{
-        spec::{NS_PER_MS, QueueSpec},
-        trace::Trace,
-    };
+    use crate::{spec::QueueSpec, time::NS_PER_MS, trace::Trace};
 
     const MS: u64 = NS_PER_MS;
 

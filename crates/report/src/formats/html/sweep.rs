@@ -11,7 +11,7 @@ use stats::Verdict;
 use super::labels::headings;
 use crate::summary::Summary;
 use crate::summary::quantity::Quantity;
-use crate::verdicts::sweep::{Sweep, Trend};
+use crate::summary::sweep::{Sweep, Trend};
 use crate::words::number::{Column, with_interval};
 use crate::words::verdict::verdict_words;
 

@@ -19,10 +19,11 @@ use tokio::sync::watch;
 
 use self::conn::{HandshakeState, Requests, connection_error, drive, start_http3};
 use crate::call_error::{call_error, check_status};
-use crate::dial::Origin;
 use crate::exchange::{CODECS, codecs};
+use crate::origin::Origin;
 use crate::request::HttpRequest;
-use crate::stack::{ConnInfo, Stack, StackError};
+use crate::stack::{ConnInfo, Stack};
+use crate::stack_error::StackError;
 use crate::tls::{self, Tls};
 use crate::trace::{Phase, Trace};
 

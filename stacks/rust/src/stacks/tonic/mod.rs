@@ -16,10 +16,12 @@ use wire::v1::bench_client::BenchClient;
 use self::calls::{TracedChannel, chat, download, echo, status_error, submit, unary, upload};
 use self::request::Method;
 use crate::call_error::transport_error;
-use crate::dial::{Dialer, Origin, conn_info};
+use crate::dial::{Dialer, conn_info};
 use crate::exchange::codecs;
+use crate::origin::Origin;
 use crate::send_tracker::{SendTracker, TrackedStream};
-use crate::stack::{ConnInfo, Stack, StackError};
+use crate::stack::{ConnInfo, Stack};
+use crate::stack_error::StackError;
 use crate::tls;
 use crate::trace::Trace;
 

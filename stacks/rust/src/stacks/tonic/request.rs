@@ -13,10 +13,11 @@ use wire::v1::{DownloadRequest, EchoRequest};
 
 use crate::auth::{Auth, Proof};
 use crate::body::Content;
-use crate::dial::Origin;
 use crate::exchange::find_kind;
+use crate::origin::Origin;
 use crate::request::header_map;
-use crate::stack::{StackError, StepRequest};
+use crate::stack::StepRequest;
+use crate::stack_error::StackError;
 
 pub(super) const SUBMIT_STREAM: &str = "/commute.bench.v1.Submit/DiagStream";
 
