@@ -1,6 +1,7 @@
 //! The HTML page: well-formed, offline and escaped; loaded by a real browser if there is one.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "a browser opens files")]
 
 mod invented;
 

@@ -1,6 +1,6 @@
 //! The times of requests as HdrHistogram logs, for HdrHistogram's own tools (<https://hdrhistogram.org>).
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -70,7 +70,12 @@ fn log(data: &RunData, cells: &[&Cell], parts: &[&Population]) -> Result<Option<
     if lines.is_empty() {
         return Ok(None);
     }
-    let started = SystemTime::UNIX_EPOCH + Duration::from_nanos(data.run().started_unix_ns);
+    #[allow(
+        clippy::disallowed_types,
+        reason = "the start that the record has: no clock is read"
+    )]
+    let started =
+        std::time::SystemTime::UNIX_EPOCH + Duration::from_nanos(data.run().started_unix_ns);
     // Shards ran on clocks of their own, so that only the order of blocks on one machine is right.
     let first_ns = lines
         .iter()
