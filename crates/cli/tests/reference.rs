@@ -165,7 +165,7 @@ impl Schema<'_> {
         text
     }
 
-    /// Says in words which values a schema takes, `null` aside.
+    /// Returns in words which values a schema takes, without `null`.
     fn kind(&self, schema: &Value) -> String {
         if let Some(name) = schema["$ref"].as_str() {
             return link_to(&self.title(name.rsplit('/').next().unwrap()));
