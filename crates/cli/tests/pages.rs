@@ -51,7 +51,7 @@ fn links_and_anchors_resolve() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Whoever looks for a page finds it in the summary, from which mdBook makes the site.
+/// mdBook makes the site from the summary, so every page must be in it.
 #[test]
 fn pages_are_short_and_in_the_summary() {
     let summary = read("docs/SUMMARY.md");
@@ -105,6 +105,25 @@ fn commands_name_verbs_and_options_that_exist() {
     }
     assert!(seen > 20, "only {seen} commands found");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// The one that is a whole study is parsed by a test of lab, the code in Rust by a test of client.
+#[test]
+fn toml_in_pages_is_toml() {
+    let mut seen = 0;
+    for page in pages() {
+        let text = read(&page);
+        for block in &Parts::of(&page, &text).blocks {
+            if block.language == "toml" {
+                seen += 1;
+                let table = block.lines.join("\n").parse::<toml::Table>();
+                assert!(table.is_ok(), "{page}: {}", table.unwrap_err());
+            }
+        }
+    }
+    assert!(seen > 5, "only {seen} blocks found");
+    let book: toml::Table = read("docs/book.toml").parse().unwrap();
+    assert_eq!(book["book"]["src"].as_str(), Some("."));
 }
 
 #[test]
@@ -217,7 +236,7 @@ impl Block<'_> {
     }
 }
 
-/// What `--help` prints, by verb and subcommand.
+/// What `--help` prints, by verb and subcommand; nothing for an unknown verb.
 #[derive(Default)]
 struct Help(BTreeMap<Vec<String>, Option<String>>);
 
