@@ -159,12 +159,12 @@ advisories:
 fuzz:
 	fuzz/run $(if $(FUZZ_SECONDS),--release $(FUZZ_SECONDS),2)
 
-# Measures the link's accuracy and capacity (docs/link-accuracy.md), then the server under load.
+# Measures the link's accuracy and capacity (docs/explanation/link-accuracy.md), then the server under load.
 bench:
 	$(CARGO) bench -p commute-pump --bench link
 	$(CARGO) run --release -p commute-server --example abuse
 
-# The sizes of the client as apps would ship it; fails if one is 5 % above what docs/client.md says.
+# The sizes of the client as apps would ship it; fails if one is 5 % above what docs/reference/client-limits.md says.
 size:
 	crates/client-size/measure --check
 

@@ -180,3 +180,8 @@ pub use route::{
 #[cfg(feature = "sign")]
 pub use sign::Key;
 pub use tls::{CheckChain, Identity, Trust};
+
+/// The tutorial's code, compiled as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorials/client-rust.md")]
+struct Tutorial;

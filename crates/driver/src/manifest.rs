@@ -94,7 +94,7 @@ pub struct RunnerEntry {
     pub command: Vec<String>,
 }
 
-/// A `[[server]]` table (`docs/server.md`).
+/// A `[[server]]` table (`docs/reference/other-servers.md`).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerEntry {

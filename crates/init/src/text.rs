@@ -120,7 +120,7 @@ fn head(name: &str, about: &str, arms: Arms, scope: Scope) -> String {
     };
     format!(
         "# {about}\n\
-         # Every key is in docs/studies.md. `commute run FILE --dry-run` checks this file and estimates the\n\
+         # Every key is in docs/reference/studies.md. `commute run FILE --dry-run` checks this file and estimates the\n\
          # time, `commute run FILE` measures.\n\
          name = {}\n{head}{arms}",
         string(name)

@@ -101,7 +101,7 @@ impl Instead {
                 "name a study's TOML file, e.g. studies/quickstart.toml; `commute init` writes one"
             }
             (Kind::Network, _) => {
-                "name a network's TOML file (docs/networks.md), or one that `commute networks` lists"
+                "name a network's TOML file (docs/reference/networks.md), or one that `commute networks` lists"
             }
         };
         format!("{is}; {instead}")

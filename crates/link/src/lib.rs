@@ -48,7 +48,7 @@
 //! # Extending it
 //!
 //! A stage is one new file in `src/stage/` and edits to `stage/mod.rs` and `spec.rs`
-//! (`docs/new-stage.md`). A network is one new file in `networks/` (`docs/networks.md`).
+//! (`docs/how-to/add-a-stage.md`). A network is one new file in `networks/` (`docs/reference/networks.md`).
 
 #![forbid(unsafe_code)]
 

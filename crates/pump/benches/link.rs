@@ -1,4 +1,4 @@
-//! Accuracy and capacity of the link on this machine, busy and quiet. docs/link-accuracy.md has other
+//! Accuracy and capacity of the link on this machine, busy and quiet. docs/explanation/link-accuracy.md has other
 //! emulators', measured like for like.
 //!
 //! `cargo bench -p commute-pump` prints a line per measure: median and worst of nine consecutive

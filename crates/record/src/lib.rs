@@ -17,7 +17,7 @@
 //! 5. [`merge`] combines shards into their union; their order and duplicates make no difference.
 //!    [`RunData::with_status`] returns which cells count and which were superseded; none is lost.
 //!
-//! The report is a function of [`RunData`] alone. `docs/records.md` describes folder, fields and
+//! The report is a function of [`RunData`] alone. `docs/reference/records.md` describes folder, fields and
 //! units for readers without this crate; `docs/record.schema.json` is generated from the types.
 
 mod cell;

@@ -1,4 +1,4 @@
-//! The server's log of connections and requests, one JSON object per line (`docs/server.md`).
+//! The server's log of connections and requests, one JSON object per line (`docs/reference/server-log.md`).
 //!
 //! The server writes it and the lab reads it: each driver's claims are checked against it, joined
 //! by the request's `id`.

@@ -87,7 +87,7 @@ impl Router {
 }
 
 impl Router {
-    /// Returns the state of HTTP/3 to an origin on this network, by the names of `docs/client.md`.
+    /// Returns the state of HTTP/3 to an origin on this network, by the names of `docs/reference/client-states.md`.
     fn standing(&self, origin: &Origin) -> &'static str {
         let (now, digest) = (self.now, self.book.digest(origin));
         let offer = self.book.offers.get(&digest);
@@ -107,7 +107,7 @@ impl Router {
 }
 
 impl Router {
-    /// Returns the state of UDP on a network, by the names of `docs/client.md`.
+    /// Returns the state of UDP on a network, by the names of `docs/reference/client-states.md`.
     fn udp(&self, network: NetworkId) -> &'static str {
         match self.book.networks.get(&network).map(|row| row.udp) {
             None | Some(Udp::Unknown | Udp::Unanswered { .. }) => "not known",

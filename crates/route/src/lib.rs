@@ -45,7 +45,7 @@
 //! on probation --failed--> broken, for twice as long
 //! ```
 //!
-//! The page `docs/client.md` of the project has the tables of all states, which a test walks.
+//! The page `docs/reference/client-states.md` of the project has the tables of all states, which a test walks.
 //!
 //! # Silence
 //!

@@ -23,7 +23,7 @@ const FRAMED: &[Protocol] = &[Protocol::H2, Protocol::H3];
 const TEXT: &[Protocol] = &[Protocol::H1];
 
 const H2: &[Protocol] = &[Protocol::H2];
-/// docs/client.md.
+/// docs/reference/client-limits.md.
 const MAX_HEAD_BYTES: usize = 256 << 10;
 
 /// Creates a block with values of these lengths.

@@ -1,4 +1,4 @@
-//! A study: one question, in one TOML file (`docs/studies.md`).
+//! A study: one question, in one TOML file (`docs/reference/studies.md`).
 
 mod arm_setting;
 mod behaviour;

@@ -1,4 +1,4 @@
-//! Takes a router through each transition that `docs/client.md` names.
+//! Takes a router through each transition that `docs/reference/client-states.md` names.
 
 mod calls;
 #[allow(dead_code, unreachable_pub, reason = "each test uses a part")]
@@ -10,7 +10,7 @@ mod udp;
 use common::World;
 use route::{Event, Fault};
 
-const PAGE: &str = include_str!("../../../../docs/client.md");
+const PAGE: &str = include_str!("../../../../docs/reference/client-states.md");
 
 /// Returns the rows of the first table after this line: from, when, to.
 fn rows(line: &str) -> Vec<[&'static str; 3]> {

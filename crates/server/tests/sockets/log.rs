@@ -10,7 +10,7 @@ use record::server_log::{ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent
 use server::{Config, Limits};
 use testing::golden;
 
-/// The lab reads these lines: changing them changes the contract in docs/server.md.
+/// The lab reads these lines: changing them changes the contract in docs/reference/server-log.md.
 #[test]
 fn log_format_is_stable() {
     let connection = ServerEvent::Connection(ConnectionEvent {

@@ -8,7 +8,7 @@ pub(super) const METHOD: &str = "Bytes and packets on the wire: one response, IP
     1500).\nEncode, decode: measured on this machine with dynamic objects (JSON trees, Protobuf by \
     reflection);\ngenerated code is faster, see `commute codec --message api-2kB`.\nTimes on networks: \
     modelled from round-trip time, rate, queue and slow start; warm / cold connection.\n\
-    docs/codecs.md compares predictions with measurements.";
+    docs/explanation/predicted-times.md compares predictions with measurements.";
 
 /// The schema, its notes, and the costs of each sample.
 #[derive(Serialize)]

@@ -19,7 +19,7 @@ use capture::Capture;
 use far::FarProcess;
 use forward::Forward;
 
-/// Printed where the link's threads have ordinary priority. Lateness: docs/link-accuracy.md.
+/// Printed where the link's threads have ordinary priority. Lateness: docs/explanation/link-accuracy.md.
 const NOT_REALTIME: &str = "warning: the link has no real-time priority, so that packets are up to \
      3 ms late while other programs run; run as root, or allow it by the limit `rtprio` 10 \
      (limits.conf)";

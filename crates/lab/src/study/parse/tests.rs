@@ -144,11 +144,11 @@ fn bundled_studies_are_valid_and_so_is_the_published_schema() {
 
 #[test]
 fn the_documented_example_is_valid() {
-    let page = include_str!("../../../../../docs/studies.md");
+    let page = include_str!("../../../../../docs/how-to/add-a-study.md");
     let (_, section) = page.split_once("## A study of your own").unwrap();
     let (_, after) = section.split_once("```toml\n").unwrap();
     let (example, _) = after.split_once("```").unwrap();
-    Study::parse("docs/studies.md", example).unwrap();
+    Study::parse("docs/how-to/add-a-study.md", example).unwrap();
 }
 
 #[test]
