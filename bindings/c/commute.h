@@ -417,7 +417,11 @@ cm_status cm_connect(cm_engine engine,
 // # Safety
 //
 // `bytes` points to `len` bytes, `taken` to a length.
-cm_status cm_write(cm_engine engine, cm_call call, const uint8_t *bytes, size_t len, size_t *taken);
+cm_status cm_write(cm_engine engine,
+                   cm_call call,
+                   const uint8_t *bytes,
+                   size_t len,
+                   size_t *taken);
 
 // Ends a streamed body.
 cm_status cm_finish(cm_engine engine, cm_call call);
@@ -450,7 +454,8 @@ cm_status cm_cancel(cm_engine engine, cm_call call);
 
 // Cancels a call unless it ended, and forgets it. Its id is invalid from now on. It has no more events, but for those
 // that another thread is taking from `cm_wait`.
-cm_status cm_release(cm_engine engine, cm_call call);
+cm_status cm_release(cm_engine engine,
+                     cm_call call);
 
 // Waits for events, up to `cap`, until there is one or `wait_ms` have passed (then `CM_AGAIN`);
 // -1: for ever.
@@ -523,7 +528,11 @@ cm_status cm_worked_without(cm_engine engine);
 // # Safety
 //
 // `into` points to `cap` bytes, `len` to a length.
-cm_status cm_get_metrics(cm_engine engine, uint32_t arms, uint8_t *into, size_t cap, size_t *len);
+cm_status cm_get_metrics(cm_engine engine,
+                         uint32_t arms,
+                         uint8_t *into,
+                         size_t cap,
+                         size_t *len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -20,6 +20,7 @@ async fn metrics_have_every_request_once_and_stay_bounded() {
         engine
             .get(&url)
             .kind("small")
+            .policy(Policy::H3)
             .send()
             .await
             .unwrap()

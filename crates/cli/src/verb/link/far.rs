@@ -15,7 +15,7 @@ const SHELL: &str = "/bin/sh";
 const READY_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long the program may take to end by itself.
-const END_LIMIT: Duration = Duration::from_secs(2);
+const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// The program at the far end.
 pub(crate) struct FarProcess {

@@ -84,7 +84,7 @@ pub(crate) struct Args {
     ///
     /// A shell runs it, with your user id and environment, without input; its output goes to
     /// standard error. CMD starts once it has opened a port, within 10 s at most, and reaches it by
-    /// the name `far`. It gets SIGTERM when CMD has ended, and 2 s later SIGKILL.
+    /// the name `far`. It gets SIGTERM when CMD has ended, and 5 s later SIGKILL.
     #[arg(long, value_name = "FAR_CMD")]
     far: Option<OsString>,
     /// Write every packet to this folder: client.pcapng is what the command's end of the link sent
