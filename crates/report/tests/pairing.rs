@@ -94,7 +94,7 @@ fn other_losses_of_one_block_are_tolerated() {
     let losses = common_losses(&summary).unwrap();
     assert_eq!((losses.lost_by_one, losses.tolerated), (2, 10));
     let text = human(&summary, 200, false);
-    let remark = "lost other packets than the baseline in 1 of 10 blocks, whose times are not judged (2 of 20 that \
+    let remark = "lost other packets than the baseline in 1 of 10 blocks, whose times are left out (2 of 20 that \
                   were lost, of 7000 packets; correlation about 0.95); the check fails if only one loses 11 of them";
     assert!(text.contains(remark), "{text}");
 }
@@ -119,7 +119,7 @@ fn tolerated_losses_come_with_their_correlation() {
     let losses = common_losses(&summary).unwrap();
     assert_eq!((losses.lost_by_both, losses.lost_by_one), (17, 13));
     let text = human(&summary, 400, false);
-    let remark = "in 7 of 10 blocks, whose times are not judged (13 of 30 that were lost, of 7000 packets; \
+    let remark = "in 7 of 10 blocks, whose times are left out (13 of 30 that were lost, of 7000 packets; \
                   correlation about 0.72); the check fails if only one loses 14 of them";
     assert!(text.contains(remark), "{text}");
 }
@@ -296,24 +296,27 @@ fn image_correlation(summary: &Summary) -> Option<f64> {
 }
 
 #[test]
-fn copies_follow_the_baseline_where_losses_cost_time() {
+fn how_far_copies_follow_the_baseline_is_told_and_not_judged() {
     let summary = summarise(&with_slow_images(6, false));
     assert!(image_correlation(&summary).unwrap() > 0.9);
     assert_eq!(objections(&summary), [] as [String; 0]);
     let text = human(&summary, 200, false);
     assert!(text.contains("correlation with the baseline over blocks: first request"));
 
+    // Times that vary for another reason than losses, e.g. Nagle's algorithm, cost precision only.
     let summary = summarise(&with_slow_images(6, true));
     assert!(image_correlation(&summary).unwrap() < 0.9);
-    let found = &objections(&summary)[0];
-    let expected = "true-metro: image: where losses cost time, the times of hyper h2 again \
-                    correlate with the baseline's by only";
-    assert!(found.starts_with(expected), "{found}");
+    assert_eq!(objections(&summary), [] as [String; 0]);
+    assert!(
+        matches!(summary.a_a, AaCheck::Inconclusive { .. }),
+        "{:?}",
+        summary.a_a
+    );
 }
 
 /// Fewer losses decide nothing, and other measures vary by noise alone.
 #[test]
-fn correlation_is_not_judged_with_fewer_than_six_slow_blocks() {
+fn correlation_is_not_told_with_fewer_than_six_slow_blocks() {
     for reversed in [false, true] {
         let summary = summarise(&with_slow_images(5, reversed));
         assert_eq!(image_correlation(&summary), None);
@@ -322,12 +325,12 @@ fn correlation_is_not_judged_with_fewer_than_six_slow_blocks() {
     let summary = summarise(&with_slow_images(6, false));
     let arms = &summary.networks[0].arms;
     let copy = arms.iter().find(|arm| arm.name == COPY).unwrap();
-    let judged: Vec<&str> = copy
+    let told: Vec<&str> = copy
         .comparisons()
         .filter(|(_, c)| c.loss_correlation.is_some())
         .map(|(m, _)| m.label.as_str())
         .collect();
-    assert_eq!(judged, ["image"]);
+    assert_eq!(told, ["image"]);
 }
 
 /// A copy that never varies has no correlation, which is no agreement.
@@ -343,7 +346,7 @@ fn copies_without_any_slow_block_do_not_follow() {
 
 /// Where the copy lost other packets, its times need not be the baseline's.
 #[test]
-fn times_of_blocks_with_other_losses_are_not_judged() {
+fn times_of_blocks_with_other_losses_are_not_compared() {
     let data = changed(&with_slow_images(7, false), |cell| {
         if cell.arm == COPY && cell.block == 6 {
             cell.connections[0].packets[1].lost = other(cell);

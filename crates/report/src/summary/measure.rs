@@ -167,7 +167,7 @@ pub struct Comparison {
     /// common machine contributed to both.
     pub correlation: Option<f64>,
     /// For A/A arms: the correlation of times rounded to the margin, if in at least 6 blocks a loss
-    /// cost the baseline more than that. Below 0.9 the A/A check fails.
+    /// cost the baseline more than that. Low if something else varies the times more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_correlation: Option<f64>,
     /// For A/A arms: the smallest difference, on top of the one that was found, that would have failed the check;
