@@ -45,6 +45,11 @@
 //! between the up direction's end and the server: the caller rewrites ports, and goes on to name
 //! flows by the client's own.
 //!
+//! # What a link shows
+//!
+//! [`tap`] and [`window`] are plain data: the packets that reached a link, and the figures of a window. `crates/pump`
+//! fills them; `crates/proof` checks a driver's rows against them.
+//!
 //! # Extending it
 //!
 //! A stage is one new file in `src/stage/` and edits to `stage/mod.rs` and `spec.rs`
@@ -62,9 +67,11 @@ mod rng;
 mod spec;
 mod stage;
 mod table;
+pub mod tap;
 mod text;
 mod time;
 mod trace;
+pub mod window;
 
 pub use flows::{FULL_SIZE_ABOVE_BYTES, FlowNumber, FlowRule, FlowTable};
 pub use gate::{Gate, GateError, OnClose};

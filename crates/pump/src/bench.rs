@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use link::Network;
+use link::tap::TapRecord;
+use link::window::Window;
 
 use crate::connection::Connection;
 use crate::error::BenchError;
@@ -21,9 +23,7 @@ use crate::other_cpu::OtherCpu;
 use crate::process::{Process, Spawn};
 use crate::protocol::{Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
 use crate::sys;
-use crate::tap::TapRecord;
 use crate::teardown;
-use crate::window::Window;
 
 /// Spinning may take half of a core, over all benches and both directions of each. At 100 Mbit/s a
 /// tenth of that left a spacing error of 2 to 8 us (median); this leaves 0.4.
@@ -215,7 +215,7 @@ impl Bench {
 
     /// Begins the window of a cell, as [`Bench::begin_window`] does. A connection gets a number, and so random draws,
     /// only if its opening crosses the link from client to server within the window. An opening is a TCP SYN or a QUIC
-    /// Initial. All other TCP and UDP packets are [`crate::Stray`].
+    /// Initial. All other TCP and UDP packets are [`Stray`](link::window::Stray).
     pub fn begin_cell(&mut self) -> Result<(), BenchError> {
         self.begin(true)
     }

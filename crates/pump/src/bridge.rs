@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use link::window::Window;
 use link::{FlowRule, Network};
 
 use crate::datapath::socket;
@@ -13,7 +14,6 @@ use crate::datapath::totals::totals;
 use crate::net::ethtool::GroDisabled;
 use crate::net::netlink::Netlink;
 use crate::sys;
-use crate::window::Window;
 
 /// For each direction, as in a bench of its own.
 const SPIN_PERMILLE: u64 = 250;

@@ -29,9 +29,9 @@
 //! announced, so the only packets on the link are those of the programs under test.
 //!
 //! [`Bench::spawn`] runs a program at one end, with the caller's user and without capabilities.
-//! [`Bench::begin_window`], or [`Bench::begin_cell`], and [`Bench::end_window`] enclose a [`Window`]: packets sent, delivered
-//! and dropped, how late packets left, the resources used by each side, and all interference that
-//! can be detected. [`Bench::tap`] returns every packet of the window.
+//! [`Bench::begin_window`], or [`Bench::begin_cell`], and [`Bench::end_window`] enclose a
+//! [`Window`](link::window::Window): packets sent, delivered and dropped, how late packets left, the resources used by
+//! each side, and all interference that can be detected. [`Bench::tap`] returns every packet of the window.
 //!
 //! The init process ends when its control socket is closed: dropping the bench, or killing its
 //! owner, leaves no process, interface or namespace behind.
@@ -55,9 +55,7 @@ mod pcapng;
 mod process;
 mod protocol;
 mod sys;
-mod tap;
 mod teardown;
-mod window;
 
 pub use bench::{Bench, BenchOptions, Init, SocketKind};
 pub use bridge::{Bridge, BridgeError};
@@ -67,8 +65,3 @@ pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;
 pub use process::{Exit, Process, Spawn};
-pub use tap::{Fate, TapRecord};
-pub use window::{
-    ByTransport, Costs, Count, Drops, ForeignDrops, InterfaceCounters, Interfaces, Lateness,
-    Sample, Socket, Stray, Timeline, Totals, Window,
-};

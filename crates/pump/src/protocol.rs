@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 
+use link::window::Window;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -18,7 +19,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::confinement::Confinement;
 use crate::facts::{Facts, Side};
-use crate::window::Window;
 
 /// Environment variable with the number of init's control socket.
 pub(crate) const CONTROL_FD: &str = "COMMUTE_BENCH_FD";

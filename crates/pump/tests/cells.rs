@@ -9,8 +9,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
+use link::tap::{Fate, TapRecord};
 use link::{LossSpec, Network, PathSpec};
-use pump::{Bench, Fate, Side, SocketKind, TapRecord};
+use pump::{Bench, Side, SocketKind};
 
 /// A deadline against hanging: the networks delay packets by 20 ms at most.
 const SETTLE_WITHIN: Duration = Duration::from_secs(5);

@@ -8,8 +8,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
+use link::tap::{Fate, TapRecord};
 use link::{NatSpec, Network};
-use pump::{Bench, Fate, Side, SocketKind};
+use pump::{Bench, Side, SocketKind};
 
 /// Enough to open a connection before it on any machine.
 const REBIND_AFTER: Duration = Duration::from_secs(2);
@@ -100,7 +101,7 @@ fn udp_goes_on_from_another_port_that_leads_back() {
         let passes = (false, Fate::Delivered);
         let lost = (false, Fate::Unmapped);
         assert_eq!(fates, [passes, passes, lost, passes, passes]);
-        let of_client = |p: &pump::TapRecord| match p.direction {
+        let of_client = |p: &TapRecord| match p.direction {
             link::Direction::Up => p.src_port,
             link::Direction::Down => p.dst_port,
         };

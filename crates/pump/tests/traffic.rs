@@ -6,8 +6,10 @@ use std::io::Read;
 use std::process::Command;
 use std::time::Duration;
 
+use link::tap::Fate;
+use link::window::Window;
 use link::{Cause, Direction, LossSpec, Network, PathSpec, QueueSpec, RateSpec};
-use pump::{Fate, Side, SocketKind, Window};
+use pump::{Side, SocketKind};
 
 use common::prober::{Probe, Probes, probe};
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use link::Direction;
-use pump::{Fate, TapRecord, Window};
+use link::tap::{Fate, TapRecord};
+use link::window::Window;
 use record::{Audit, Cost, Wire};
 
 use super::activity::activity;
@@ -33,7 +34,7 @@ pub(crate) fn wire(m: &Measured) -> Wire {
 /// Returns the figures that the audit checks.
 pub(crate) fn audit(window: &Window) -> Audit {
     let (up, down) = (&window.up.lateness, &window.down.lateness);
-    let worse = |f: fn(&pump::Lateness) -> u64| f(up).max(f(down));
+    let worse = |f: fn(&link::window::Lateness) -> u64| f(up).max(f(down));
     Audit {
         run_queue_wait_ns: window.client.run_queue_wait_ns + window.server.run_queue_wait_ns,
         other_cpu_ns: window.other_cpu_ns,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use link::Direction;
-use pump::{Fate, TapRecord};
+use link::tap::{Fate, TapRecord};
 use record::{ACTIVITY_BIN_MS, Activity};
 
 const BIN_NS: u64 = ACTIVITY_BIN_MS as u64 * 1_000_000;

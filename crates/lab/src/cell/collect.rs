@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use driver::manifest::Certificate;
 use driver::protocol::{Hello, Protocol, Row};
-use pump::{TapRecord, Window};
+use link::tap::TapRecord;
+use link::window::Window;
 use record::server_log::ServerEvent;
 use record::{Socket, Stack};
 
@@ -129,7 +130,10 @@ fn handshakes(rows: &[Row]) -> Vec<Handshake> {
 }
 
 /// Returns the first socket that matches, as it is recorded.
-fn socket(all: &[pump::Socket], matches: impl Fn(&pump::Socket) -> bool) -> Option<Socket> {
+fn socket(
+    all: &[link::window::Socket],
+    matches: impl Fn(&link::window::Socket) -> bool,
+) -> Option<Socket> {
     let socket = all.iter().find(|s| matches(s))?.clone();
     Some(Socket {
         send_buffer_bytes: socket.send_buffer_bytes,

@@ -1,7 +1,7 @@
 //! The server's first flight: what it sends in answer to the client's first flight alone.
 
 use link::Direction;
-use pump::{Fate, TapRecord};
+use link::tap::{Fate, TapRecord};
 
 use super::packets::client_port_of;
 

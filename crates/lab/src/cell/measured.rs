@@ -1,5 +1,6 @@
 use driver::protocol::{Clock, Row};
-use pump::{TapRecord, Window};
+use link::tap::TapRecord;
+use link::window::Window;
 use record::server_log::ServerEvent;
 use record::{Call, ConnectionSettings, Load, Stack};
 

@@ -33,7 +33,9 @@ use driver::manifest::Certificate;
 use driver::protocol::{Hello, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
-use pump::{Bench, TapRecord, Window};
+use link::tap::TapRecord;
+use link::window::Window;
+use pump::Bench;
 
 use crate::bench;
 use crate::plan::estimate::{Pipe, estimate_ns};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use link::tap::{Fate, TapRecord};
 use link::{Cause, Direction, FULL_SIZE_ABOVE_BYTES};
-use pump::{Fate, TapRecord};
 use record::PacketSeries;
 
 /// Returns the series of the connection with this port of the client.

@@ -3,8 +3,8 @@
 use record::{Sample, Timeline};
 
 /// Returns the samples with the CPU of each interval; none if no sample was taken.
-pub(super) fn timeline(taken: &pump::Timeline, origin_ns: u64) -> Option<Timeline> {
-    let mut before = pump::Sample::default();
+pub(super) fn timeline(taken: &link::window::Timeline, origin_ns: u64) -> Option<Timeline> {
+    let mut before = link::window::Sample::default();
     let mut samples = Vec::with_capacity(taken.samples.len());
     for sample in &taken.samples {
         samples.push(Sample {
@@ -28,8 +28,8 @@ pub(super) fn timeline(taken: &pump::Timeline, origin_ns: u64) -> Option<Timelin
 mod tests {
     use super::*;
 
-    fn taken(at_ms: u64, client_ms: u64, server_ms: u64) -> pump::Sample {
-        pump::Sample {
+    fn taken(at_ms: u64, client_ms: u64, server_ms: u64) -> link::window::Sample {
+        link::window::Sample {
             at_ns: at_ms * 1_000_000,
             client_cpu_ns: client_ms * 1_000_000,
             server_cpu_ns: server_ms * 1_000_000,
@@ -47,7 +47,7 @@ mod tests {
             taken(300, 10, 5),
             taken(400, 60, 9),
         ];
-        let all = pump::Timeline {
+        let all = link::window::Timeline {
             samples,
             sampler_cpu_ns: 7,
         };
@@ -73,6 +73,6 @@ mod tests {
 
     #[test]
     fn no_sample_is_no_timeline() {
-        assert_eq!(timeline(&pump::Timeline::default(), 0), None);
+        assert_eq!(timeline(&link::window::Timeline::default(), 0), None);
     }
 }

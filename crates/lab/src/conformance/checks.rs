@@ -2,7 +2,7 @@
 
 use driver::protocol::{ErrorKind, Protocol, Row};
 use link::Direction;
-use pump::TapRecord;
+use link::tap::TapRecord;
 
 use super::evidence::Evidence;
 use super::sizes::{ONE_WAY_NS, SIZES};

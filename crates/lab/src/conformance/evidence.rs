@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use driver::protocol::{Clock, Protocol, Row};
-use pump::TapRecord;
+use link::tap::TapRecord;
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 
 use crate::cell::measured::Measured;

@@ -2,8 +2,8 @@
 //! tap's. A dropped packet is counted on the sending side only.
 
 use driver::protocol::Protocol;
+use link::tap::Fate;
 use link::{LossSpec, PathSpec, QueueSpec, RateSpec};
-use pump::Fate;
 use record::Check;
 
 use super::examination::{Examination, KnownStack, check, impossible};

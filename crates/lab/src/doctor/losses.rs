@@ -10,8 +10,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use driver::protocol::{Protocol, Reconnect, Row};
+use link::tap::TapRecord;
 use link::{LossSpec, PathSpec};
-use pump::{Bench, Side, SocketKind, TapRecord};
+use pump::{Bench, Side, SocketKind};
 use record::{Check, LossComparison, PacketSeries};
 
 use super::examination::{Examination, KnownStack, check, impossible};

@@ -5,8 +5,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use link::window::Window;
 use link::{Direction, Network, PathSpec};
-use pump::{Bench, Window};
+use pump::Bench;
 use record::Check;
 use serde::Serialize;
 

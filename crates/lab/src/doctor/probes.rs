@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use link::window::Window;
 use link::{Direction, Gate, OnClose, PathSpec};
-use pump::{Bench, Window};
+use pump::Bench;
 use record::Check;
 
 use super::examination::{Examination, Fault, check, impossible, median};

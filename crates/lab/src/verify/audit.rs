@@ -4,7 +4,7 @@
 //! socket slowly shows its own result; noise found by such signs would depend on the arm, and
 //! repeating noisy cells would choose between arms.
 
-use pump::Window;
+use link::window::Window;
 use record::Audit;
 
 /// The default relative margin of a verdict: even a cell that wants every core is slowed down by no more. Most cells

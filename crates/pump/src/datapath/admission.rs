@@ -1,5 +1,6 @@
 //! The admission of arriving frames: each is counted, recorded and, if the link carries it, stored.
 
+use link::tap::{Fate, TapRecord};
 use link::{Direction, Packet, Transport};
 
 use super::frame::{self, ETHERNET_LEN, Parsed};
@@ -7,7 +8,6 @@ use super::ledger::{PacketLedger, STRAY, transport_index};
 use super::nat::Inbound;
 use super::ring::Received;
 use super::slab::{FrameMeta, Slab};
-use crate::tap::{Fate, TapRecord};
 
 /// What is known of a frame when it arrives.
 pub(crate) struct Arrival {

@@ -1,11 +1,11 @@
 //! The packet accounting of one direction in one window.
 
+use link::tap::{Fate, TapRecord};
+use link::window::Count;
 use link::{Cause, Transport};
 
 use super::histogram::Histogram;
 use super::slab::RecordRef;
-use crate::tap::{Fate, TapRecord};
-use crate::window::Count;
 
 /// Place in the counts of a packet whose flow has no number.
 pub(crate) const STRAY: usize = 3;

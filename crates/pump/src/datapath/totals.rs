@@ -1,8 +1,9 @@
 //! Sums up a ledger for the window.
 
+use link::window::{ByTransport, Drops, Lateness, Stray, Totals};
+
 use super::histogram::Histogram;
 use super::ledger::{PacketLedger, STRAY};
-use crate::window::{ByTransport, Drops, Lateness, Stray, Totals};
 
 pub(crate) fn totals(ledger: &PacketLedger) -> Totals {
     let by_transport = |[tcp, udp, other, _]: [_; 4]| ByTransport { tcp, udp, other };

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use link::tap::Fate;
 use link::{Departure, Direction, Path, Transport};
 
 use super::admission::{Arrival, admit};
@@ -21,7 +22,6 @@ use super::slab::Slab;
 use super::socket::{BATCH, SendOutcome, Sender};
 use super::wait::{Wait, Waiter};
 use crate::sys;
-use crate::tap::Fate;
 
 const RETRY_AFTER: Duration = Duration::from_micros(50);
 /// Also how often the clocks are compared while nothing moves.

@@ -4,12 +4,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use link::window::InterfaceCounters;
+
 use crate::facts::{INTERFACE, Side};
 use crate::net::netlink::Netlink;
 use crate::net::netns::Netns;
 use crate::net::{counters, ethtool, genl, sock_diag, sysctl};
 use crate::sys;
-use crate::window::InterfaceCounters;
 
 /// Above every network's MTU: only the endpoints' interfaces limit the size of packets.
 const LINK_MTU: u32 = 9216;

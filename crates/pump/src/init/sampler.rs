@@ -5,12 +5,13 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use link::window::{Sample, Timeline};
+
 use super::costs;
 use super::endpoint::Endpoint;
 use super::reaper::Reaper;
 use crate::facts::Side;
 use crate::sys;
-use crate::window::{Sample, Timeline};
 
 const INTERVAL_NS: u64 = 100_000_000;
 /// Ten minutes.

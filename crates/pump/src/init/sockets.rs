@@ -5,12 +5,12 @@ use std::fs;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
+use link::window::Socket;
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::costs;
 use crate::sys;
-use crate::window::Socket;
 
 /// A bound on the result: sockets in such numbers share their settings.
 const SOCKETS_MAX: usize = 256;

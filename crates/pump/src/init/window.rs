@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use std::os::fd::OwnedFd;
 
 use link::FlowRule;
+use link::window::{Costs, ForeignDrops, Interfaces, Window};
 
 use super::costs::{self, Usage};
 use super::endpoint::{self, Endpoint};
@@ -20,7 +21,6 @@ use crate::net::counters;
 use crate::net::netlink::Netlink;
 use crate::pcapng::{self, CapturedFrame};
 use crate::sys;
-use crate::window::{Costs, ForeignDrops, Interfaces, Window};
 
 /// The counters that are read at the start and the end of a window.
 #[derive(Clone, Copy, Default)]

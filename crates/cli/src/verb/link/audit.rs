@@ -1,7 +1,7 @@
 //! `--audit`: link statistics and timing error, on standard error.
 
 use link::Network;
-use pump::{Totals, Window};
+use link::window::{Totals, Window};
 
 use crate::out;
 

@@ -240,7 +240,7 @@ fn alpn_of(protocol: Protocol) -> &'static str {
 #[cfg(test)]
 mod tests {
     use link::Direction;
-    use pump::{Fate, TapRecord};
+    use link::tap::{Fate, TapRecord};
 
     use super::super::Traffic;
     use super::super::tests::{claim, row, workload};

@@ -1,7 +1,7 @@
 //! Each contradiction is found, and honest rows that look odd are accepted.
 
 use driver::protocol::{Clock, ErrorKind, Protocol, Until};
-use pump::TapRecord;
+use link::tap::TapRecord;
 use record::State;
 use record::server_log::{ConnectionEvent, RequestEvent, Transport};
 
@@ -119,7 +119,7 @@ pub(super) fn delivered() -> TapRecord {
         tcp_flags: 0,
         first_byte: 0,
         direction: link::Direction::Down,
-        fate: pump::Fate::Delivered,
+        fate: link::tap::Fate::Delivered,
         ip_version: 6,
         ecn: 0,
         stray: false,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use driver::protocol::Row;
 use link::Direction;
-use pump::{Fate, TapRecord};
+use link::tap::{Fate, TapRecord};
 use record::server_log::{ConnectionEvent, RequestEvent, Transport};
 
 /// The coarsest clocks of clients tick once per ms.

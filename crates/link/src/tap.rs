@@ -1,7 +1,8 @@
-//! The tap: a record of 40 bytes for every packet that reached the link.
+//! The tap: a record of 40 bytes for every packet that reached the link. `pump` writes it, `proof` reads it.
 
-use link::{Cause, Direction};
 use serde::{Deserialize, Serialize};
+
+use crate::{Cause, Direction};
 
 /// One packet, as seen by the link. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ pub struct TapRecord {
     pub ip_version: u8,
     /// Explicit congestion notification bits (RFC 3168).
     pub ecn: u8,
-    /// Belongs to a connection that opened before the window ([`crate::Stray`]).
+    /// Belongs to a connection that opened before the window ([`Stray`](crate::window::Stray)).
     pub stray: bool,
 }
 

@@ -1,7 +1,8 @@
-//! Measurements between [`crate::Bench::begin_window`] and [`crate::Bench::end_window`].
+//! What is measured on a link from one moment to another, e.g. during a cell. `pump` measures it, `proof` judges it.
 
-use link::{Cause, Direction};
 use serde::{Deserialize, Serialize};
+
+use crate::{Cause, Direction};
 
 /// The traffic, timing errors, costs and interference of one window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -286,7 +287,8 @@ impl Count {
         }
     }
 
-    pub(crate) fn add(&mut self, bytes: u32) {
+    /// Counts one packet of this many IP bytes.
+    pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
     }
@@ -294,7 +296,7 @@ impl Count {
 
 impl Sample {
     /// Returns the sample with CPU time since an earlier one.
-    pub(crate) fn since(self, earlier: &Sample) -> Sample {
+    pub fn since(self, earlier: &Sample) -> Sample {
         Sample {
             client_cpu_ns: self.client_cpu_ns.saturating_sub(earlier.client_cpu_ns),
             server_cpu_ns: self.server_cpu_ns.saturating_sub(earlier.server_cpu_ns),
@@ -329,7 +331,7 @@ impl ForeignDrops {
 
 impl InterfaceCounters {
     /// Returns the counts since an earlier reading.
-    pub(crate) fn since(&self, earlier: &InterfaceCounters) -> InterfaceCounters {
+    pub fn since(&self, earlier: &InterfaceCounters) -> InterfaceCounters {
         InterfaceCounters {
             rx_packets: self.rx_packets.saturating_sub(earlier.rx_packets),
             rx_bytes: self.rx_bytes.saturating_sub(earlier.rx_bytes),
