@@ -1,6 +1,6 @@
 use std::str;
 
-use lab::Study;
+use study::Study;
 
 /// Parses a study's TOML.
 pub fn study(data: &[u8]) {

@@ -1,7 +1,7 @@
 use std::io::ErrorKind;
 
 use init::Written;
-use lab::Study;
+use study::Study;
 
 /// Panics if `commute run` could not read the study.
 pub(crate) fn expect_study(written: &Written) {

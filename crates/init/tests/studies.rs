@@ -38,13 +38,13 @@ fn whole(written: &Written) -> String {
 }
 
 /// Reads a study as `commute run` does.
-fn parse(written: &Written) -> Result<lab::Study, String> {
+fn parse(written: &Written) -> Result<study::Study, String> {
     let read = |path: &str, _limit: u64| {
         let file = written.files.iter().find(|(known, _)| known == path);
         let text = file.map(|(_, text)| text.clone().into_bytes());
         text.ok_or(std::io::ErrorKind::NotFound.into())
     };
-    let parsed = lab::Study::parse_with("study.toml", &written.study, &read);
+    let parsed = study::Study::parse_with("study.toml", &written.study, &read);
     let study = parsed.map_err(|e| e.to_string())?;
     match &study.not_for_lab {
         Some(refused) => Err(refused.to_string()),
@@ -73,7 +73,7 @@ fn a_curl_command_becomes_a_study() {
 fn the_template_is_a_study() {
     let text = template("study", Arms::Apps);
     golden(file("golden/template.toml"), &text);
-    let study = lab::Study::parse("study.toml", &text).unwrap();
+    let study = study::Study::parse("study.toml", &text).unwrap();
     assert_eq!(study.name, "study");
 }
 

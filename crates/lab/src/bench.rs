@@ -2,9 +2,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pump::{Bench, BenchError, BenchOptions, Confinement, Init};
+use study::MAX_ORIGINS;
 
 use crate::lab::Lab;
-use crate::study::origins::MAX_ORIGINS;
 
 /// The host names of origins on every bench, that of the first and those of further ones; the client's
 /// hosts file has them, all with the server's addresses.

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use driver::manifest::OWN_SERVER;
 use driver::protocol::Hello;
+use study::plan::Plan;
+use study::{ExternalServer, StudyNetwork};
 
 use crate::cell::capabilities::missing_capabilities;
 use crate::hello::HelloReader;
 use crate::lab::Lab;
-use crate::plan::Plan;
 use crate::stacks::Server;
-use crate::study::{ExternalServer, StudyNetwork};
 
 /// The conformance case of requests of a study's own, by which a manifest says that a driver has none.
 const OWN_CASE: &str = "own";

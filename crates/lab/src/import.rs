@@ -15,8 +15,7 @@ use record::{
     Arm, Audit, Call, CallResult, Cell, Cost, Group, Host, Network, Outcome, Planned, Run,
     Settings, Stack, Wire,
 };
-
-use crate::slug::slug;
+use study::slug;
 
 pub use row::{ImportedCall, PROTOCOLS};
 pub use tool::{Format, Labels};

@@ -8,13 +8,14 @@ use driver::manifest::OWN_SERVER;
 use driver::protocol::Action;
 use record::{Run, Store};
 use sha2::{Digest, Sha256};
+use study::plan::Plan;
+use study::{Arm, ExternalServer, ReadFile, Study, not_for_step};
 
 use crate::error::LabError;
+use crate::files::{read_file, read_trust};
 use crate::home::Home;
 use crate::network;
-use crate::plan::Plan;
 use crate::stacks::{Server, Stacks, StacksError};
-use crate::study::{Arm, ExternalServer, ReadFile, Study, external, read_file};
 use crate::toml_file;
 
 /// A lab on this machine: its files and its stacks.
@@ -68,8 +69,8 @@ impl Lab {
         };
         overrides(&mut study);
         if let Some(server) = &mut study.external {
-            server.trust = server.trust.read()?;
-            if let Some((group, reason)) = study.workload.iter().find_map(external::not_for_step) {
+            server.trust = read_trust(&server.trust)?;
+            if let Some((group, reason)) = study.workload.iter().find_map(not_for_step) {
                 let reason = format!("group `{group}`: {reason}");
                 return Err(named(group, LabError::External(reason)));
             }
@@ -172,7 +173,10 @@ impl Lab {
             networks: networks.iter().map(|n| n.link.name.clone()).collect(),
             blocks,
             seed: run.seed,
-            external: external.map(ExternalServer::of_record).transpose()?,
+            external: external
+                .map(ExternalServer::of_record)
+                .transpose()
+                .map_err(LabError::Unreachable)?,
             ..parsed
         };
         for (arm, recorded) in study.arms.iter_mut().zip(&run.arms) {

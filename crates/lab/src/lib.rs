@@ -1,8 +1,8 @@
 //! The lab: a study becomes a plan, its blocks run on benches, and each cell becomes a record.
 //!
-//! 1. `study` parses the question; every error has its file and line.
-//! 2. `plan` expands it: every cell with its id, in random order, with the common random numbers of
-//!    its block. It is pure: the same file and seed give the same plan, and shards partition it.
+//! 1. [`Lab::plan`] reads a study's files. The crate [`study`] parses the study and expands it into a [`Plan`]; the lab
+//!    finds the stacks and networks that the study names.
+//! 2. [`Lab::reach`] and [`Feasibility`] show before a run whether it can be run on this machine.
 //! 3. `run` finds what remains of the plan in the run's folder and gives it to workers. Each worker
 //!    keeps one bench from cell to cell.
 //! 4. `cell` starts a server with fresh keys and a driver with a fresh home, and sends the driver its
@@ -20,18 +20,16 @@ mod conformance;
 mod doctor;
 mod error;
 mod feasibility;
+mod files;
 mod hello;
 mod home;
 mod host;
 mod import;
 mod lab;
 mod network;
-mod plan;
 mod relay;
 mod run;
-mod slug;
 mod stacks;
-mod study;
 mod toml_file;
 mod verify;
 
@@ -45,6 +43,7 @@ pub use doctor::{
 pub use driver::manifest::OWN_SERVER;
 pub use error::LabError;
 pub use feasibility::Feasibility;
+pub use files::parse_study;
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome, UnknownStudy};
 pub use host::facts as host_facts;
@@ -53,14 +52,12 @@ pub use import::{
 };
 pub use lab::Lab;
 pub use network::find as find_network;
-pub use plan::workload::Workload;
-pub use plan::{Block, Plan, PlannedCell, Shard};
 pub use relay::{FarEnd, Relay};
 pub use run::{Ended, Event, RunOptions};
-pub use slug::slug;
 pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
+pub use study::plan::{Block, Plan, PlannedCell, Shard, Workload};
 pub use study::{
     Access, Arm, AuthScheme, Behaviour, Chain, Connections, ExternalServer, Origins, OwnRequest,
     Payload, Placement, ReadFile, Security, ServerFault, ServerUrl, Step, Study, StudyNetwork,
-    Sweep, Trust, check_address,
+    Sweep, Trust, check_address, slug,
 };

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use link::{Network, PathSpec};
+use study::StudyNetwork;
 
 use crate::error::LabError;
-use crate::study::{StudyNetwork, read_file};
+use crate::files::read_file;
 use crate::toml_file;
 
 /// Far above the longest trace that a network may have.
@@ -66,8 +67,9 @@ pub(crate) fn from_record(n: &record::Network) -> Result<StudyNetwork, LabError>
 
 #[cfg(test)]
 mod tests {
+    use study::plan::recorded;
+
     use super::*;
-    use crate::plan::recorded::recorded;
 
     /// A device or a pipe may have no end.
     #[test]

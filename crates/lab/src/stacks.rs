@@ -208,7 +208,7 @@ impl Driver {
         let command = vec![path.display().to_string()];
         Ok(Driver {
             entry: DriverEntry {
-                name: crate::slug::slug(&name),
+                name: study::slug(&name),
                 command: command.clone(),
                 protocols: Vec::new(),
                 channel: ChannelKind::default(),

@@ -1,9 +1,8 @@
 //! Checks that a driver's `hello` offers what an arm and its workload need.
 
 use driver::protocol::{Action, Capability, Clock, Codec, Hello, Reconnect, Step};
-
-use crate::plan::workload::{Workload, encoded_message};
-use crate::study::{Arm, AuthScheme, Security};
+use study::plan::{Workload, encoded_message};
+use study::{Arm, AuthScheme, Security};
 
 /// How an arm takes part whose stack has no further origins.
 const ONE_ORIGIN: &str = " (an arm with `origins = \"one\"` sends all requests to one)";
@@ -127,7 +126,6 @@ mod tests {
     use driver::protocol::{Clock, Protocol};
 
     use super::*;
-    use crate::study;
 
     fn hello() -> Hello {
         Hello {

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use pump::Bench;
+use study::plan::Plan;
+use study::{ExternalServer, ServerUrl, Trust};
 
 use super::error::CellError;
 use crate::error::LabError;
 use crate::lab::Lab;
-use crate::plan::Plan;
 use crate::relay::{Accepted, FarEnd, Relay};
-use crate::study::{ExternalServer, ServerUrl, Trust};
 
 /// Connections that a cell opens to measure the round trip: half of them before its steps.
 pub const PROBES_PER_CELL: usize = 6;

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use driver::protocol::Start;
 use record::{Call, CallResult, Distribution, Load, LoadPlan, Pace};
-
-use crate::plan::workload::{Workload, encoded_message};
+use study::plan::{Workload, encoded_message};
 
 /// A call of an open loop that starts later than this after its intended time counts as late.
 const LATE_NS: u64 = 1_000_000;
@@ -164,9 +163,9 @@ fn intended_ns(workload: &Workload, id: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use record::{Proof, State};
+    use study::Step;
 
     use super::*;
-    use crate::study::Step;
 
     const MS: u64 = 1_000_000;
 

@@ -36,12 +36,11 @@ use link::Network;
 use link::tap::TapRecord;
 use link::window::Window;
 use pump::Bench;
+use study::plan::{Pipe, Workload, estimate_ns};
+use study::{Arm, AuthScheme, ExternalServer, Security};
 
 use crate::bench;
-use crate::plan::estimate::{Pipe, estimate_ns};
-use crate::plan::workload::Workload;
 use crate::stacks;
-use crate::study::{Arm, AuthScheme, ExternalServer, Security};
 use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
 use capabilities::missing_capabilities;
 use captures::Captures;

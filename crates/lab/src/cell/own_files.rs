@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use driver::protocol::{Coded, CodedMessage};
+use study::Coding;
+use study::plan::{Content, SentRequest, Workload};
 use wire::Answer;
-
-use crate::plan::own::{Content, SentRequest};
-use crate::plan::workload::Workload;
-use crate::study::own::Coding;
 
 /// Writes the bodies of requests below `dir`, and returns the path of each by its name.
 pub(crate) fn write_payloads(

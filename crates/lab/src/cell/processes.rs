@@ -5,12 +5,12 @@ use std::time::Instant;
 use driver::protocol::{Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use pump::Bench;
+use study::plan::Workload;
 
 use super::driver_process::{DriverProcess, Exited};
 use super::error::CellError;
 use super::process::STARTUP_LIMIT;
 use super::scratch::Scratch;
-use crate::plan::workload::Workload;
 use crate::stacks::Driver;
 
 /// A cell's driver. Its processes share a home, so that what a client keeps there outlives it.

@@ -16,11 +16,11 @@ use record::server_log::ServerEvent;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use serde::Deserialize;
+use study::Security;
 
 use super::error::CellError;
 use super::process::{ProcessLog, STARTUP_LIMIT, finish};
 use crate::bench::ORIGIN_NAMES;
-use crate::study::Security;
 
 /// The name of a server on the client's loopback, which every hosts file has.
 const LOOPBACK_NAME: &str = "localhost";

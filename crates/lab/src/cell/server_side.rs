@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use pump::Bench;
 use record::server_log::ServerEvent;
+use study::{Origins, Security};
 
 use super::error::CellError;
 use super::external::{External, Route, Travelled};
 use super::server_process::{Libraries, ServerOptions, ServerProcess};
 use super::servers::Servers;
-use crate::study::{Origins, Security};
 use crate::verify::proof::Destination;
 
 /// What answers a cell's driver.

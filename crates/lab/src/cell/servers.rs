@@ -6,10 +6,10 @@ use std::path::Path;
 
 use pump::Bench;
 use record::server_log::ServerEvent;
+use study::{Origins, Placement, Security};
 
 use super::error::CellError;
 use super::server_process::{Libraries, ServerOptions, ServerProcess};
-use crate::study::{Origins, Placement, Security};
 use crate::verify::proof::{CONNECTIONS_PER_SERVER, Destination};
 
 /// The servers of a cell.

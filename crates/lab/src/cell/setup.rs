@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use driver::manifest::Certificate;
 use driver::protocol::{Action, Auth, Capability, Codec, Hello, Protocol, Reconnect, Setup};
+use study::plan::encoded_message;
+use study::{AuthScheme, Security, server_args};
 
 use super::error::CellError;
 use super::scratch::Scratch;
 use super::server_process::{ServerOptions, ServerProcess};
 use super::server_side::ServerSide;
 use super::{CellRun, own_files, value_files};
-use crate::plan::workload::encoded_message;
-use crate::study::{AuthScheme, Security, fault};
 
 /// The id of the key that a server makes for signed requests (`docs/server.md`).
 const KEY_ID: &str = "commute-1";
@@ -40,7 +40,7 @@ impl CellRun<'_> {
         if let Some(scheme) = self.arm.auth {
             args.extend(["--auth".to_owned(), scheme.name().to_owned()]);
         }
-        args.extend(fault::server_args(self.arm.fault, self.arm.discovery));
+        args.extend(server_args(self.arm.fault, self.arm.discovery));
         let early_data = Action::Reconnect {
             mode: Reconnect::EarlyData,
         };

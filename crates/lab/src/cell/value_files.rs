@@ -5,9 +5,8 @@ use std::io;
 use std::path::Path;
 
 use driver::protocol::Step;
+use study::plan::encoded_message;
 use wire::Name;
-
-use crate::plan::workload::encoded_message;
 
 /// Paths of the files written.
 pub(crate) struct ValueFiles {
@@ -45,9 +44,10 @@ pub(crate) fn write(steps: &[Step], seed: u64, dir: &Path) -> io::Result<Option<
 
 #[cfg(test)]
 mod tests {
+    use study::Step;
+    use study::plan::Workload;
+
     use super::*;
-    use crate::plan::workload::Workload;
-    use crate::study::Step;
 
     #[test]
     fn only_encoded_messages_are_written() {

@@ -1,10 +1,10 @@
 use driver::protocol::{Capability, Codec, Discovery, Protocol, Setup, Step};
+use study::plan::SentRequests;
+use study::{AuthScheme, Placement, Security};
 
 use super::evidence::Evidence;
 use crate::cell::scratch::Scratch;
-use crate::plan::own::SentRequests;
 use crate::stacks::Driver;
-use crate::study::{AuthScheme, Placement, Security};
 
 /// One conformance case.
 pub struct Case {

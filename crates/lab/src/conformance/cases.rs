@@ -6,14 +6,14 @@ mod messages;
 mod security;
 
 use driver::protocol::{Action, Capability, Protocol, Setup, Step, Until};
+use study::plan::SentRequests;
+use study::{DEFAULT_BODY, Security};
 
 use super::case::Method::{self, Cell};
 use super::case::{Case, OtherCredentials, Trial};
 use super::checks;
 use super::evidence::Evidence;
 use super::sizes::{LARGE, SIZES, body_of};
-use crate::plan::own::SentRequests;
-use crate::study::{DEFAULT_BODY, Security};
 use connections::{
     alt_svc, early_data, early_refused, fresh, origins, parallel, resumed, reused, shared, warm_up,
 };

@@ -17,6 +17,8 @@ mod sizes;
 use driver::protocol::{Codec, Protocol, Setup};
 use link::{Network, PathSpec};
 use pump::Bench;
+use study::Arm;
+use study::plan::Workload;
 
 use crate::bench;
 use crate::cell::CellRun;
@@ -29,9 +31,7 @@ use crate::error::LabError;
 use crate::hello;
 use crate::lab::Lab;
 use crate::network;
-use crate::plan::workload::Workload;
 use crate::stacks::{Driver, Server};
-use crate::study::Arm;
 use case::{Method, OtherCredentials, Trial};
 use evidence::Evidence;
 use sizes::ONE_WAY_NS;

@@ -11,7 +11,7 @@ pub(super) const LARGE: u64 = 100_000;
 
 /// Returns a JSON body of exactly `bytes` bytes, but no fewer than the default body's 26.
 pub(super) fn body_of(bytes: usize) -> String {
-    let plain = crate::study::DEFAULT_BODY;
+    let plain = study::DEFAULT_BODY;
     let (head, tail) = (r#"{"start_ts":1763757325123,"padding":""#, r#""}"#);
     match bytes.checked_sub(head.len() + tail.len()) {
         None => plain.to_owned(),

@@ -5,12 +5,12 @@ use driver::protocol::Protocol;
 use link::tap::Fate;
 use link::{LossSpec, PathSpec, QueueSpec, RateSpec};
 use record::Check;
+use study::Step;
+use study::plan::Workload;
 
 use super::examination::{Examination, KnownStack, check, impossible};
 use crate::cell::measured::Measured;
 use crate::network;
-use crate::plan::workload::Workload;
-use crate::study::Step;
 
 /// Compares the counters of a lossy download over TCP and over QUIC; quinn sends in bursts with
 /// UDP_SEGMENT.

@@ -2,6 +2,8 @@ use driver::protocol::Protocol;
 use link::Network;
 use pump::Bench;
 use record::Check;
+use study::plan::Workload;
+use study::{Arm, Chain};
 
 use crate::bench;
 use crate::cell::captures::Captures;
@@ -13,8 +15,6 @@ use crate::cell::{CellRun, accounting};
 use crate::error::LabError;
 use crate::host;
 use crate::lab::Lab;
-use crate::plan::workload::Workload;
-use crate::study::{Arm, Chain};
 use crate::verify::audit::{add_shares, objections};
 
 const TIMEOUT_NS: u64 = 20_000_000_000;

@@ -3,11 +3,11 @@
 use driver::protocol::Protocol;
 use link::{PathSpec, QueueSpec, RateSpec};
 use record::{CallResult, Check};
+use study::Step;
+use study::plan::Workload;
 
 use super::examination::{Examination, KnownStack, check, impossible};
 use crate::network;
-use crate::plan::workload::Workload;
-use crate::study::Step;
 
 const RATE_MBPS: f64 = 10.0;
 /// Six seconds of link: what slow start leaves unused in the first 100 ms is under 2 %.

@@ -5,12 +5,12 @@ use std::thread;
 use driver::protocol::{Protocol, Reconnect};
 use link::{PathSpec, QueueSpec, RateSpec};
 use record::{Call, Check, State};
+use study::plan::Workload;
+use study::{DEFAULT_BODY, Step};
 
 use super::examination::{Examination, KnownStack, check, impossible, median};
 use crate::cell::error::CellError;
 use crate::network;
-use crate::plan::workload::Workload;
-use crate::study::{DEFAULT_BODY, Step};
 
 /// Requests per measurement.
 const REQUESTS: u32 = 60;

@@ -14,13 +14,13 @@ use link::tap::TapRecord;
 use link::{LossSpec, PathSpec};
 use pump::{Bench, Side, SocketKind};
 use record::{Check, LossComparison, PacketSeries};
+use study::Step;
+use study::plan::Workload;
 
 use super::examination::{Examination, KnownStack, check, impossible};
 use crate::cell::measured::Measured;
 use crate::cell::packets::{client_port_of, series};
 use crate::network;
-use crate::plan::workload::Workload;
-use crate::study::Step;
 
 const LOSS_PPB: u32 = 20_000_000;
 const ONE_WAY_NS: u64 = 10_000_000;

@@ -19,11 +19,11 @@ mod replay;
 mod udp_probe;
 
 use record::Check;
+use study::plan::Plan;
 
 use crate::bench;
 use crate::error::LabError;
 use crate::lab::Lab;
-use crate::plan::Plan;
 use examination::Examination;
 
 pub use examination::Fault;

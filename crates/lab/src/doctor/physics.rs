@@ -3,14 +3,14 @@
 use driver::protocol::{Protocol, Reconnect};
 use link::PathSpec;
 use record::{Call, Check, State};
+use study::plan::Workload;
+use study::{Chain, DEFAULT_BODY, Step};
 
 use super::examination::{Examination, Fault, KnownStack, check, median};
 use super::probes::drops_first_packets;
 use crate::cell::measured::Measured;
 use crate::cell::{DEFAULT_CONGESTION, accounting};
 use crate::network;
-use crate::plan::workload::Workload;
-use crate::study::{Chain, DEFAULT_BODY, Step};
 
 const ONE_WAY_NS: u64 = 50_000_000;
 const RTT_MS: f64 = 100.0;

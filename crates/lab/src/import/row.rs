@@ -2,8 +2,7 @@
 
 use record::{Arm, Call, CallResult, CellStatus, Exchange, Proof, State};
 use serde::Deserialize;
-
-use crate::slug::slug;
+use study::slug;
 
 /// A cell's file is named by network, block and arm, in at most 128 bytes.
 pub(super) const MAX_NAME_BYTES: usize = 56;

@@ -73,11 +73,11 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use record::{Call, CallResult, Proof, State, Store};
+    use study::plan::{Done, ResumedAt, remaining};
 
     use super::*;
-    use crate::plan::remaining::{Done, ResumedAt, remaining};
-    use crate::plan::tests::small_plan;
     use crate::run::scheduler::{self, Attempt, CellRunner, Ended, Progress};
+    use crate::run::small_plan::small_plan;
 
     /// Makes a call that ends as the closure says of network, block and arm.
     struct Invented<F>(F);

@@ -3,6 +3,8 @@
 mod giving_up;
 mod options;
 mod scheduler;
+#[cfg(test)]
+mod small_plan;
 mod worker;
 
 use std::sync::atomic::AtomicBool;
@@ -11,15 +13,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use driver::clock::monotonic_ns;
 use record::{Cell, Run, Settings, Store, StoreLock};
 use sha2::{Digest, Sha256};
+use study::ExternalServer;
+use study::plan::{Block, Done, Plan, ResumedAt, remaining};
 
 use crate::cell::exclusion::{MeasurementGate, may_overlap};
 use crate::cell::external::External;
 use crate::cell::scratch;
 use crate::error::LabError;
 use crate::lab::Lab;
-use crate::plan::remaining::{Done, ResumedAt, remaining};
-use crate::plan::{Block, Plan};
-use crate::study::ExternalServer;
 
 use giving_up::GivingUp;
 pub use options::RunOptions;

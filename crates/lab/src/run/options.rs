@@ -1,8 +1,7 @@
 use std::path::PathBuf;
 
 use record::{Check, ServerOption};
-
-use crate::plan::Shard;
+use study::plan::Shard;
 
 /// How to run a plan.
 #[derive(Clone, Debug)]

@@ -5,10 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use driver::clock::monotonic_ns;
 use record::{Audit, Cell, Cost, Outcome, Stack, Store, Wire};
+use study::plan::{Block, Done, PlannedCell, RemainingBlock};
 
 use crate::error::LabError;
-use crate::plan::remaining::{Done, RemainingBlock};
-use crate::plan::{Block, PlannedCell};
 use crate::run::giving_up::GivingUp;
 
 /// How often a cell is tried that the lab itself fails to run.
@@ -255,9 +254,10 @@ fn run_cell<R: CellRunner>(
 
 #[cfg(test)]
 mod tests {
+    use study::plan::{ResumedAt, remaining};
+
     use super::*;
-    use crate::plan::remaining::{ResumedAt, remaining};
-    use crate::plan::tests::small_plan;
+    use crate::run::small_plan::small_plan;
 
     /// A runner that measures nothing; the first arm is noisy in the first attempt of block 0.
     struct Invented;

@@ -4,6 +4,8 @@ use driver::clock::monotonic_ns;
 use driver::protocol::Protocol;
 use pump::{Bench, Facts};
 use record::{Cell, Outcome};
+use study::Arm;
+use study::plan::Plan;
 
 use super::options::RunOptions;
 use super::scheduler::{Attempt, CellRunner};
@@ -18,8 +20,6 @@ use crate::cell::measured::Measured;
 use crate::cell::server_process::{OtherServer, ServerOptions};
 use crate::host;
 use crate::lab::Lab;
-use crate::plan::Plan;
-use crate::study::Arm;
 use crate::verify::audit::{add_shares, objections, other_objections};
 
 /// A bench, and the plan whose cells it runs.

@@ -1,10 +1,10 @@
 //! Trials of connections: which requests share one, resume one or go elsewhere.
 
 use driver::protocol::{Action, Discovery, Protocol, Reconnect, Start, Step};
+use study::Placement;
 
 use super::{LARGE, call, checks, get, trial};
 use crate::conformance::case::Trial;
-use crate::study::Placement;
 
 pub(super) fn reused(_: Protocol) -> Trial {
     trial(

@@ -1,12 +1,12 @@
 //! Trials of messages, streams and requests of a study's own.
 
 use driver::protocol::{Action, Protocol};
+use study::Form;
+use study::plan::SentRequests;
+use study::{DEFAULT_BODY, OwnRequest, Payload};
 
 use super::{LARGE, call, checks, steps, trial};
 use crate::conformance::case::Trial;
-use crate::plan::own::SentRequests;
-use crate::study::own::Form;
-use crate::study::{DEFAULT_BODY, OwnRequest, Payload};
 use Protocol::{Grpc, H1, H2, H3};
 
 pub(super) fn stream(_: Protocol) -> Trial {

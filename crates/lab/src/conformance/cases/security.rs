@@ -1,10 +1,10 @@
 //! Trials of certificates, plaintext and authentication.
 
 use driver::protocol::{Action, Protocol};
+use study::{AuthScheme, Security};
 
 use super::{LARGE, call, checks, get, plain, steps, trial};
 use crate::conformance::case::Trial;
-use crate::study::{AuthScheme, Security};
 
 pub(super) fn mtls(_: Protocol) -> Trial {
     Trial {

@@ -2,9 +2,9 @@
 
 use driver::protocol::{Clock, Row};
 use record::server_log::RequestEvent;
+use study::AuthScheme;
 
 use super::{Claim, Log, resumed, timing};
-use crate::study::AuthScheme;
 
 impl Log<'_> {
     /// Checks that a successful call reached the server, that its response is complete and correct, and

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row, Step};
 use record::{Call, CallResult, Exchange, Proof, State};
+use study::plan::{Workload, encoded_message};
 
 use super::{Destination, Traffic};
-use crate::plan::workload::{Workload, encoded_message};
 
 /// The circumstances under which rows and log were made.
 pub(crate) struct Claim<'a> {

@@ -42,11 +42,11 @@ pub(super) fn check(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<
 #[cfg(test)]
 mod tests {
     use record::server_log::ServerEvent;
+    use study::Step;
+    use study::plan::Workload;
 
     use super::super::tests::{claim, request, row};
     use super::*;
-    use crate::plan::workload::Workload;
-    use crate::study::Step;
 
     fn seen(connection: u64, authority: Option<&str>) -> RequestEvent {
         let ServerEvent::Request(mut hit) = request(1, 1_400) else {

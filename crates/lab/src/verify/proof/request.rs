@@ -8,10 +8,10 @@ use driver::protocol::{Action, ErrorKind, Protocol, Row};
 use prost::Message;
 use record::server_log::RequestEvent;
 use sha2::{Digest, Sha256};
+use study::plan::Content;
 use wire::v1::{DownloadRequest, EchoRequest};
 
 use super::Claim;
-use crate::plan::own::Content;
 
 /// The service of `proto/commute/v1/echo.proto`.
 const BENCH: &str = "/commute.v1.Bench";
@@ -258,10 +258,10 @@ fn check_status(row: &Row, hit: &RequestEvent) -> Result<(), String> {
 mod tests {
     use super::super::tests::{claim, request, row};
     use super::*;
-    use crate::plan::workload::Workload;
-    use crate::study::Step;
     use driver::protocol::CallError;
     use record::server_log::ServerEvent;
+    use study::Step;
+    use study::plan::Workload;
 
     const BODY: &str = r#"{"start_ts":7}"#;
 

@@ -4,10 +4,10 @@ use driver::protocol::{Clock, ErrorKind, Protocol, Until};
 use link::tap::TapRecord;
 use record::State;
 use record::server_log::{ConnectionEvent, RequestEvent, Transport};
+use study::Step;
+use study::plan::Workload;
 
 use super::*;
-use crate::plan::workload::Workload;
-use crate::study::Step;
 
 /// The digest of the body, `{}`.
 const BODY_DIGEST: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";

@@ -6,9 +6,9 @@ use driver::protocol::{Clock, Row, Start};
 use link::RateSpec;
 use record::Position;
 use record::server_log::{ConnectionEvent, RequestEvent};
+use study::plan::planned_calls;
 
 use super::Claim;
-use crate::plan::calls::planned_calls;
 
 /// The coarsest clocks of clients tick once per ms.
 const MAX_OVERLAP_NS: u64 = 1_000_000;
@@ -155,10 +155,10 @@ mod tests {
     use super::super::tests::{claim, connection, request, row, workload};
     use super::super::{Proven, prove};
     use super::*;
-    use crate::plan::workload::Workload;
-    use crate::study::Step;
     use driver::protocol::Reconnect;
     use record::server_log::ServerEvent;
+    use study::Step;
+    use study::plan::Workload;
 
     const MS: u64 = 1_000_000;
 

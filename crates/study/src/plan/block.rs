@@ -1,0 +1,81 @@
+//! Blocks of a plan: which arm runs when, and with which random draws.
+
+use record::Planned;
+use sha2::{Digest, Sha256};
+
+use crate::Study;
+use crate::slug::slug;
+
+/// All arms on one network, back to back, with common random numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// Index into [`Plan::networks`](super::Plan::networks)(super::Plan::networks).
+    pub network: usize,
+    /// The block's number on its network, from 0.
+    pub number: u32,
+    /// Seed of the link's random draws, the same for every cell of the block.
+    pub link_seed: u64,
+    /// One cell per arm, in random order.
+    pub cells: Vec<PlannedCell>,
+}
+
+/// One arm in one block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedCell {
+    /// Index into the study's arms.
+    pub arm: usize,
+    /// The cell as `run.json` lists it.
+    pub planned: Planned,
+}
+
+/// One of `of` equal shares of a plan's blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// The share's number, from 1 to `of`.
+    pub index: usize,
+    /// How many shares there are.
+    pub of: usize,
+}
+
+impl Block {
+    pub(super) fn new(study: &Study, network: usize, network_name: &str, number: u32) -> Block {
+        let link_seed = draw(study.seed, &["link", network_name], u64::from(number));
+        let mut order: Vec<usize> = (0..study.arms.len()).collect();
+        order.sort_by_cached_key(|&arm| {
+            draw(
+                study.seed,
+                &["order", network_name, &study.arms[arm].name],
+                u64::from(number),
+            )
+        });
+        let cells = order
+            .into_iter()
+            .zip(0..)
+            .map(|(arm, position)| {
+                let name = &study.arms[arm].name;
+                let planned = Planned {
+                    id: format!("{}_{number:03}_{}", slug(network_name), slug(name)),
+                    network: network_name.to_owned(),
+                    block: number,
+                    arm: name.clone(),
+                    position,
+                };
+                PlannedCell { arm, planned }
+            })
+            .collect();
+        Block {
+            network,
+            number,
+            link_seed,
+            cells,
+        }
+    }
+}
+
+/// Draws a number that depends on its arguments only, so that adding an arm or a network never
+/// changes the draws of another.
+pub(super) fn draw(seed: u64, purpose: &[&str], index: u64) -> u64 {
+    let text = format!("{seed}/{index}/{}", purpose.join("/"));
+    let hash = Sha256::digest(text.as_bytes());
+    u64::from_le_bytes(std::array::from_fn(|i| hash[i]))
+}
