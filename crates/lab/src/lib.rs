@@ -7,8 +7,8 @@
 //!    keeps one bench from cell to cell.
 //! 4. `cell` starts a server with fresh keys and a driver with a fresh home, and sends the driver its
 //!    steps. It closes the bench's window when the last row has arrived.
-//! 5. `verify` checks the driver's rows against the server's log, where one contradiction fails the
-//!    cell, and the window against the audit's bounds. Blocks with a noisy cell are run again as a
+//! 5. The crate [`proof`] checks the driver's rows against the server's log, where one contradiction fails
+//!    the cell, and the window against the audit's bounds. Blocks with a noisy cell are run again as a
 //!    whole after all others, up to three attempts in all.
 //! 6. The record is written, complete or not at all, before the next cell begins.
 //!
@@ -31,7 +31,6 @@ mod relay;
 mod run;
 mod stacks;
 mod toml_file;
-mod verify;
 
 pub use bench::CONFINEMENT;
 pub use cell::external::PROBES_PER_CELL;

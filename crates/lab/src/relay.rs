@@ -19,6 +19,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use proof::Accepted;
 use pump::{Bench, BenchError, Side, SocketKind};
 use tokio::runtime::Runtime;
 
@@ -30,17 +31,6 @@ const MAX_FLOWS: usize = 1024;
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// How long to wait for the thread of a relay to end.
 const END_LIMIT: Duration = Duration::from_secs(1);
-
-/// A connection over TCP that a relay accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Accepted {
-    /// The client's port, as the far end saw it.
-    pub(crate) port: u16,
-    /// The protocols that its ClientHello offers, in its order (RFC 7301); empty if it offers none.
-    pub(crate) protocols: Vec<String>,
-    /// The congestion control that sends to the client, read from the socket.
-    pub(crate) congestion: Option<String>,
-}
 
 /// The connections of a relay, in order of arrival.
 type Connections = Arc<Mutex<Vec<Accepted>>>;

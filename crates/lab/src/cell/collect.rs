@@ -6,6 +6,7 @@ use driver::manifest::Certificate;
 use driver::protocol::{Hello, Protocol, Row};
 use link::tap::TapRecord;
 use link::window::Window;
+use proof::{Claim, Destination, prove, prove_by_packets};
 use record::server_log::ServerEvent;
 use record::{Socket, Stack};
 
@@ -16,7 +17,6 @@ use super::measured::{Handshake, Measured};
 use super::packets::{client_port_of, series};
 use super::server_process::Libraries;
 use super::server_side::Testimony;
-use crate::verify::proof::{Claim, Destination, prove, prove_by_packets};
 
 /// Everything that a cell's run produced, after both processes have ended.
 pub(super) struct RunOutput {

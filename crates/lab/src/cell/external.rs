@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use proof::Accepted;
 use pump::Bench;
 use study::plan::Plan;
 use study::{ExternalServer, ServerUrl, Trust};
@@ -13,7 +14,7 @@ use study::{ExternalServer, ServerUrl, Trust};
 use super::error::CellError;
 use crate::error::LabError;
 use crate::lab::Lab;
-use crate::relay::{Accepted, FarEnd, Relay};
+use crate::relay::{FarEnd, Relay};
 
 /// Connections that a cell opens to measure the round trip: half of them before its steps.
 pub const PROBES_PER_CELL: usize = 6;

@@ -35,13 +35,13 @@ use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use link::tap::TapRecord;
 use link::window::Window;
+use proof::{Claim, Destination, Traffic, highest_bps};
 use pump::Bench;
 use study::plan::{Pipe, Workload, estimate_ns};
 use study::{Arm, AuthScheme, ExternalServer, Security};
 
 use crate::bench;
 use crate::stacks;
-use crate::verify::proof::{Claim, Destination, Traffic, highest_bps};
 use capabilities::missing_capabilities;
 use captures::Captures;
 use collect::{RunOutput, collect};

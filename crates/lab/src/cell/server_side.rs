@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use proof::Destination;
 use pump::Bench;
 use record::server_log::ServerEvent;
 use study::{Origins, Security};
@@ -11,7 +12,6 @@ use super::error::CellError;
 use super::external::{External, Route, Travelled};
 use super::server_process::{Libraries, ServerOptions, ServerProcess};
 use super::servers::Servers;
-use crate::verify::proof::Destination;
 
 /// What answers a cell's driver.
 pub(super) enum ServerSide {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use proof::{CONNECTIONS_PER_SERVER, Destination};
 use pump::Bench;
 use record::server_log::ServerEvent;
 use study::{Origins, Placement, Security};
 
 use super::error::CellError;
 use super::server_process::{Libraries, ServerOptions, ServerProcess};
-use crate::verify::proof::{CONNECTIONS_PER_SERVER, Destination};
 
 /// The servers of a cell.
 pub(crate) struct Servers {

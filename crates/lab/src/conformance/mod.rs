@@ -2,7 +2,7 @@
 //!
 //! Each case is one cell on a bench: a few steps over a lossless link with a round trip of 20 ms,
 //! against a real server that can be made to misbehave. As in every study, the driver's rows are
-//! first proven against the server's log ([`crate::verify::proof`]); then the case's own check looks
+//! first proven against the server's log ([`proof::prove`]); then the case's own check looks
 //! at rows, log and packets. A case is *unsupported* only where the driver's `hello`, its answer or
 //! its manifest says that the stack cannot do it, and why.
 

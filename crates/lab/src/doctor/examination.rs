@@ -1,5 +1,6 @@
 use driver::protocol::Protocol;
 use link::Network;
+use proof::audit::{add_shares, objections};
 use pump::Bench;
 use record::Check;
 use study::plan::Workload;
@@ -15,7 +16,6 @@ use crate::cell::{CellRun, accounting};
 use crate::error::LabError;
 use crate::host;
 use crate::lab::Lab;
-use crate::verify::audit::{add_shares, objections};
 
 const TIMEOUT_NS: u64 = 20_000_000_000;
 /// A failed check of a noisy cell is repeated at most this often.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use link::window::Window;
 use link::{Direction, Network, PathSpec};
+use proof::audit::{add_shares, objections};
 use pump::Bench;
 use record::Check;
 use serde::Serialize;
@@ -19,7 +20,6 @@ use crate::bench;
 use crate::cell::accounting;
 use crate::error::LabError;
 use crate::host;
-use crate::verify::audit::{add_shares, objections};
 
 const SEED: u64 = 1;
 const SMALL_PAYLOAD: usize = 64;

@@ -2,6 +2,7 @@
 
 use driver::clock::monotonic_ns;
 use driver::protocol::Protocol;
+use proof::audit::{add_shares, objections, other_objections};
 use pump::{Bench, Facts};
 use record::{Cell, Outcome};
 use study::Arm;
@@ -20,7 +21,6 @@ use crate::cell::measured::Measured;
 use crate::cell::server_process::{OtherServer, ServerOptions};
 use crate::host;
 use crate::lab::Lab;
-use crate::verify::audit::{add_shares, objections, other_objections};
 
 /// A bench, and the plan whose cells it runs.
 pub(crate) struct Worker<'a> {

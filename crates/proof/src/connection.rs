@@ -129,7 +129,7 @@ mod tests {
     use super::super::prove;
     use super::super::tests::{claim, connection, delivered, request, row, workload};
     use super::*;
-    use crate::verify::proof::Traffic;
+    use crate::Traffic;
     use record::server_log::ServerEvent;
 
     /// Returns the server's second connection, opened at this time from another port.

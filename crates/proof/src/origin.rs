@@ -7,15 +7,15 @@ use super::Claim;
 
 /// In the joined log of several servers, connection `n` of server `s`, counted from 0, has the number
 /// `s * CONNECTIONS_PER_SERVER + n`.
-pub(crate) const CONNECTIONS_PER_SERVER: u64 = 1_000_000;
+pub const CONNECTIONS_PER_SERVER: u64 = 1_000_000;
 
 /// Where the requests of an origin must arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Destination {
+pub struct Destination {
     /// `name:port`.
-    pub(crate) authority: String,
+    pub authority: String,
     /// The number of its server, from 0.
-    pub(crate) server: u64,
+    pub server: u64,
 }
 
 /// Checks which server saw the request, and under which name if the server logs that.

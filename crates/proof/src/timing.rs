@@ -17,7 +17,7 @@ const MAX_OVERLAP_NS: u64 = 1_000_000;
 const MAX_STAMP_DELAY_NS: u64 = 100_000_000;
 
 /// Returns the rate that no transfer can exceed. A trace may be faster than its mean for a while.
-pub(crate) fn highest_bps(rate: &RateSpec) -> Option<u64> {
+pub fn highest_bps(rate: &RateSpec) -> Option<u64> {
     match rate {
         RateSpec::Constant { bps } => Some(bps.get()),
         RateSpec::Unlimited | RateSpec::Trace(_) => None,

@@ -19,8 +19,8 @@ const INITIAL: u8 = 0xc0;
 const SYN_OR_FIN: u8 = 0b11;
 
 /// The packets of a cell's connections.
-#[derive(Default)]
-pub(crate) struct Traffic {
+#[derive(Debug, Default)]
+pub struct Traffic {
     /// What the client received, in order of arrival at the link.
     received: BTreeMap<Socket, Vec<Delivery>>,
     /// What the client sent that the server received, alike.
@@ -38,6 +38,7 @@ pub(super) struct Socket {
     pub(super) port: u16,
 }
 
+#[derive(Debug)]
 struct Delivery {
     /// When the link had it from the server.
     arrival_ns: u64,
@@ -49,7 +50,7 @@ struct Delivery {
 
 impl Traffic {
     /// Reads the packets of a cell, which are in order of arrival.
-    pub(crate) fn of(tap: &[TapRecord]) -> Traffic {
+    pub fn of(tap: &[TapRecord]) -> Traffic {
         let mut traffic = Traffic::default();
         let (mut highest_up, mut highest_down) = (BTreeMap::new(), BTreeMap::new());
         for packet in tap {

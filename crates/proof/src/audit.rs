@@ -27,7 +27,7 @@ const LINK_DELAYING_SHARE: f64 = 0.5;
 
 /// Adds to the figures of an audit the share of the machine that the cell took, and that others
 /// took.
-pub(crate) fn add_shares(audit: &mut Audit, window: &Window, cores: u32) {
+pub fn add_shares(audit: &mut Audit, window: &Window, cores: u32) {
     let capacity_ns = (window.took_ns.max(1) as f64) * f64::from(cores.max(1));
     let share = |ns: u64| ns as f64 / capacity_ns;
     let (client, server) = (&window.client, &window.server);
@@ -42,14 +42,14 @@ pub(crate) fn add_shares(audit: &mut Audit, window: &Window, cores: u32) {
 }
 
 /// Returns every objection with its figures; none when the cell is clean.
-pub(crate) fn objections(audit: &Audit) -> Vec<String> {
+pub fn objections(audit: &Audit) -> Vec<String> {
     let mut out = machine_objections(audit);
     out.extend(other_objections(audit));
     out
 }
 
 /// Returns the objections that are left where the machine may be busy with something else.
-pub(crate) fn other_objections(audit: &Audit) -> Vec<String> {
+pub fn other_objections(audit: &Audit) -> Vec<String> {
     let mut out = Vec::new();
     if audit.foreign_drops > 0 {
         out.push(format!(

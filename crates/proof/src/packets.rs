@@ -13,13 +13,23 @@ use record::{Call, CallResult, ConnectionSettings, Proof};
 use super::timing::{Openers, check_duration, check_order};
 use super::traffic::{CLOCK_TICK_NS, Socket};
 use super::{Claim, Proven, check_orphans, claimed};
-use crate::relay::Accepted;
 
 /// What sends downloads over TCP across the link: this host's kernel, for the relay.
 const RELAY_LIBRARY: &str = "commute's relay";
 
+/// A connection over TCP that a relay accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The client's port, as the far end saw it.
+    pub port: u16,
+    /// The protocols that its ClientHello offers, in its order (RFC 7301); empty if it offers none.
+    pub protocols: Vec<String>,
+    /// The congestion control that sends to the client, read from the socket.
+    pub congestion: Option<String>,
+}
+
 /// Returns the calls, each proven as far as the packets can, or the first contradiction.
-pub(crate) fn prove_by_packets(
+pub fn prove_by_packets(
     claim: &Claim<'_>,
     rows: &[Row],
     accepted: &[Accepted],

@@ -1,11 +1,24 @@
-//! Checks what the driver claims against what the server saw.
+//! The two checks of a measured cell: the proof of what its driver claims, and the [`audit`] of interference from
+//! outside. Both are pure.
 //!
-//! The server's log decides. A row becomes a [`Call`] only when nothing in it contradicts the log,
-//! and the call is labelled with what the server saw. A single contradiction fails the whole cell
-//! with its exact reason. Where a server is the user's own and has no log for us, the packets decide what
-//! they can ([`prove_by_packets`]).
+//! # The life of a row
+//!
+//! 1. A driver writes one [`Row`] for each call: its result and times, and the connection it used. Until it is
+//!    proven, a row is a claim. The [`Claim`] adds the circumstances: the plan's steps, the arm, and what the link
+//!    can carry.
+//! 2. [`Traffic`] is what crossed the link, from the packets of the tap.
+//! 3. [`prove`] compares each row with the server's log, the plan's order and the packets. The log decides. A row
+//!    becomes a [`Call`] only when nothing in it contradicts the log, and the call is labelled with what the server
+//!    saw. A single contradiction fails the whole cell with its exact reason.
+//! 4. Where the server is the user's own and has no log for us, [`prove_by_packets`] lets the packets decide what
+//!    they can.
+//! 5. [`audit::objections`] checks the window of the cell against bounds that are the same for every arm. An
+//!    objection makes the cell noisy.
+
+#![forbid(unsafe_code)]
 
 mod answer;
+pub mod audit;
 mod claim;
 mod clock;
 mod connection;
@@ -29,21 +42,17 @@ use log::Log;
 use request::PlannedRequests;
 use timing::Openers;
 
-pub(crate) use claim::Claim;
-pub(crate) use origin::{CONNECTIONS_PER_SERVER, Destination};
-pub(crate) use packets::prove_by_packets;
-pub(crate) use timing::highest_bps;
-pub(crate) use traffic::Traffic;
+pub use claim::Claim;
+pub use origin::{CONNECTIONS_PER_SERVER, Destination};
+pub use packets::{Accepted, prove_by_packets};
+pub use timing::highest_bps;
+pub use traffic::Traffic;
 
 /// Proven calls, and the settings of each connection with the client's port.
-pub(crate) type Proven = (Vec<Call>, Vec<(ConnectionSettings, u16)>);
+pub type Proven = (Vec<Call>, Vec<(ConnectionSettings, u16)>);
 
 /// Returns the proven calls, or the first contradiction.
-pub(crate) fn prove(
-    claim: &Claim<'_>,
-    rows: &[Row],
-    log: &[ServerEvent],
-) -> Result<Proven, String> {
+pub fn prove(claim: &Claim<'_>, rows: &[Row], log: &[ServerEvent]) -> Result<Proven, String> {
     let log = Log::new(log)?;
     let origin_ns = claim.origin_ns(rows);
     check_orphans(claim, rows, |row| log.opened_meanwhile(claim, rows, row))?;

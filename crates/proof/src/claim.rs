@@ -9,31 +9,36 @@ use study::plan::{Workload, encoded_message};
 use super::{Destination, Traffic};
 
 /// The circumstances under which rows and log were made.
-pub(crate) struct Claim<'a> {
-    pub(crate) workload: &'a Workload,
-    pub(crate) protocol: Protocol,
+#[derive(Debug)]
+pub struct Claim<'a> {
+    /// The steps that the driver was sent.
+    pub workload: &'a Workload,
+    /// The protocol of the arm.
+    pub protocol: Protocol,
     /// The codec of exchanges.
-    pub(crate) codec: &'a str,
+    pub codec: &'a str,
     /// How every request proves who sends it, by its name in the server's log.
-    pub(crate) auth: Option<&'a str>,
+    pub auth: Option<&'a str>,
     /// How HTTP/3 is discovered, if it is not forced; until then HTTP/2 is right.
-    pub(crate) discovery: Option<Discovery>,
+    pub discovery: Option<Discovery>,
     /// Where the requests of each origin must arrive, by the name in steps; empty if there is only one.
-    pub(crate) destinations: BTreeMap<Option<String>, Destination>,
-    pub(crate) clock: Clock,
+    pub destinations: BTreeMap<Option<String>, Destination>,
+    /// The clock of the rows.
+    pub clock: Clock,
     /// Whether the driver was asked to encode and decode the bodies of the study's own requests.
-    pub(crate) codes_own: bool,
+    pub codes_own: bool,
     /// CLOCK_MONOTONIC when the driver was sent its steps.
-    pub(crate) run_ns: u64,
+    pub run_ns: u64,
     /// The shortest round trip of the empty link; no response can be faster.
-    pub(crate) least_rtt_ns: u64,
+    pub least_rtt_ns: u64,
     /// The rate that no download can exceed, if there is one.
-    pub(crate) down_bps: Option<u64>,
+    pub down_bps: Option<u64>,
     /// The rate that no upload can exceed, if there is one.
-    pub(crate) up_bps: Option<u64>,
-    pub(crate) warmed_up: bool,
+    pub up_bps: Option<u64>,
+    /// Whether the driver made requests to another origin before its steps.
+    pub warmed_up: bool,
     /// What crossed the link.
-    pub(crate) traffic: Traffic,
+    pub traffic: Traffic,
 }
 
 impl Claim<'_> {
