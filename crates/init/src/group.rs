@@ -101,43 +101,23 @@ pub(crate) fn group<'a>(
         );
         by_template.entry((place, kind)).or_default().push(index);
     }
-    let by_kind = by_length(by_template, seen);
+    let by_kind = by_length(by_template, seen, as_they_were);
     let order = longest_lasting(&by_kind, seen, notes);
     let mut grouped = Grouped {
         groups: Vec::new(),
         origins: Vec::new(),
         group_of: vec![None; seen.len()],
     };
-    let mut left_bytes = MAX_BYTES;
     let mut names_of_groups = BTreeMap::new();
     let mut name_of_template: BTreeMap<(usize, &String), String> = BTreeMap::new();
     let mut paths = BTreeSet::new();
     let mut origin_names: BTreeMap<usize, String> = BTreeMap::new();
     for key in &order {
         let indices = &by_kind[key];
-        let requests: Vec<&Seen> = indices.iter().map(|index| &seen[*index]).collect();
-        let sizes = || requests.iter().map(|request| request.response.bytes);
-        let mean = sizes().sum::<u64>() / requests.len() as u64;
-        let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-        let nearest = |request: &&Seen| request.response.bytes.abs_diff(mean);
-        let Some(typical) = requests.iter().copied().min_by_key(nearest) else {
+        let Some((typical, response_bytes)) = typical(indices, seen) else {
             continue;
         };
-        let response_bytes = match (&typical.response.json, typical.response.is_json()) {
-            (Some(json), _) => json.len() as u64,
-            (None, true) => typical.response.bytes,
-            (None, false) => mean,
-        };
-        let bytes = typical.request.bytes.saturating_add(response_bytes);
-        if bytes > left_bytes {
-            for _ in indices {
-                notes.left_out(format!(
-                    "a request with bodies of {bytes} bytes: a study has 32 MiB in all"
-                ));
-            }
-            continue;
-        }
-        left_bytes -= bytes;
+        let lengths = || indices.iter().map(|index| seen[*index].response.bytes);
         let origin = (key.0 > 0).then(|| {
             let taken: BTreeSet<String> = origin_names.values().cloned().collect();
             let name = || unique(&slug(host(&typical.origin)), |name| taken.contains(name));
@@ -161,8 +141,12 @@ pub(crate) fn group<'a>(
                     .entry((key.0, &key.1))
                     .or_insert_with(|| name_of(typical, &names_of_groups));
                 names_of_groups.insert(name.clone(), typical.method.clone());
-                let name = format!("{name}-{}", rounded(response_bytes));
-                unique(&name, |name| names_of_groups.contains_key(name))
+                let length = rounded(response_bytes);
+                let kept = MAX_NAME_CHARS - 1 - length.len();
+                let short: String = name.chars().take(kept).collect();
+                unique(&format!("{short}-{length}"), |name| {
+                    names_of_groups.contains_key(name)
+                })
             }
         };
         names_of_groups.insert(name.clone(), typical.method.clone());
@@ -172,7 +156,7 @@ pub(crate) fn group<'a>(
             origin,
             times: indices.len() as u64,
             response_bytes,
-            alike: least == most,
+            alike: lengths().min() == lengths().max(),
             typical,
         });
     }
@@ -186,18 +170,36 @@ pub(crate) fn group<'a>(
     grouped
 }
 
-/// Splits requests of one template so that no response of a group is ten times as long as another: one length could
-/// not stand for both.
+/// Splits requests of one template if the response of one has 10 kB and more, and ten times as many as another's: one
+/// length could not stand for both. Those of unknown length stay with the longest. If `as_they_were`, requests that are
+/// the same stay together, because the server cannot tell them apart.
 fn by_length(
     by_template: BTreeMap<(usize, String), Vec<usize>>,
     seen: &[Seen],
+    as_they_were: bool,
 ) -> BTreeMap<Kind, Vec<usize>> {
     let mut by_kind: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
     for ((place, template), indices) in by_template {
-        let bytes = |index: &usize| seen[*index].response.bytes;
+        let same = |index: &usize| {
+            let Seen {
+                kept_path, request, ..
+            } = &seen[*index];
+            (kept_path, &request.json, &request.form)
+        };
+        let mut longest_of = BTreeMap::new();
+        for index in &indices {
+            let longest: &mut u64 = longest_of.entry(same(index)).or_default();
+            *longest = (*longest).max(seen[*index].response.bytes);
+        }
+        let bytes = |index: &usize| match (&seen[*index].response, as_they_were) {
+            (response, _) if response.is_guess => u64::MAX,
+            (_, true) => longest_of[&same(index)],
+            (response, false) => response.bytes,
+        };
+        let known = indices.iter().map(bytes).filter(|bytes| *bytes < u64::MAX);
+        let (mut class, mut longest) = (0, known.max().unwrap_or(0));
         let mut longest_first = indices.clone();
         longest_first.sort_by_key(|index| std::cmp::Reverse(bytes(index)));
-        let (mut class, mut longest) = (0, longest_first.first().map_or(0, bytes));
         let mut class_of = BTreeMap::new();
         for index in &longest_first {
             if longest >= WIDE_BYTES && longest / WIDE_RATIO >= bytes(index) {
@@ -241,12 +243,30 @@ fn longest_lasting(
         let cost: u128 = by_kind[*kind].iter().map(cost).sum();
         (*kind != first, std::cmp::Reverse(cost))
     });
-    let kept: BTreeSet<&Kind> = by_cost.iter().copied().take(MAX_GROUPS).collect();
-    if let Some(others @ [_, ..]) = by_cost.get(MAX_GROUPS..) {
+    let (mut kept, mut others, mut left_bytes) = (BTreeSet::new(), Vec::new(), MAX_BYTES);
+    for kind in by_cost {
+        let bytes = typical(&by_kind[kind], seen).map_or(0, |(request, response_bytes)| {
+            request.request.bytes.saturating_add(response_bytes)
+        });
+        if kept.len() == MAX_GROUPS {
+            others.push(kind);
+        } else if bytes > left_bytes {
+            for _ in &by_kind[kind] {
+                notes.left_out(format!(
+                    "a request with bodies of {bytes} bytes: a study has 32 MiB in all"
+                ));
+            }
+        } else {
+            left_bytes -= bytes;
+            kept.insert(kind);
+        }
+    }
+    if !others.is_empty() {
         let requests: usize = others.iter().map(|kind| by_kind[*kind].len()).sum();
+        let plural = if requests == 1 { "" } else { "s" };
         notes.left_out(format!(
-            "{requests} requests of {} of {} kinds, those that take least time: each kind is compared by itself, and \
-             more than {MAX_GROUPS} take too long",
+            "{requests} request{plural} of {} of {} kinds, those that take least time: each kind is compared by itself, \
+             and more than {MAX_GROUPS} take too long",
             others.len(),
             order.len()
         ));
@@ -255,12 +275,28 @@ fn longest_lasting(
     kept.cloned().collect()
 }
 
+/// Returns the request that stands for others, and the length of its response: that of its JSON, or else the mean.
+fn typical<'a>(indices: &[usize], seen: &'a [Seen]) -> Option<(&'a Seen, u64)> {
+    let requests = || indices.iter().map(|index| &seen[*index]);
+    let mean = requests()
+        .map(|request| request.response.bytes)
+        .sum::<u64>()
+        / indices.len().max(1) as u64;
+    let typical = requests().min_by_key(|request| request.response.bytes.abs_diff(mean))?;
+    let response_bytes = match (&typical.response.json, typical.response.is_json()) {
+        (Some(json), _) => json.len() as u64,
+        (None, true) => typical.response.bytes,
+        (None, false) => mean,
+    };
+    Some((typical, response_bytes))
+}
+
 /// Returns a length for a name, e.g. `118kb`.
 fn rounded(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes}b"),
-        1_000..1_000_000 => format!("{}kb", bytes / 1_000),
-        _ => format!("{}mb", bytes / 1_000_000),
+        1_000..999_500 => format!("{}kb", (bytes + 500) / 1_000),
+        _ => format!("{}mb", (bytes + 500_000) / 1_000_000),
     }
 }
 

@@ -114,12 +114,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             }
         }
     };
-    let time_ns = |scope| {
-        let plan = planned(&lab, &args.out, &write(arms, scope)?)?;
+    let time_ns = |networks: &'static [&'static str]| {
+        let blocks = Scope::FULL.blocks;
+        let plan = planned(&lab, &args.out, &write(arms, Scope { networks, blocks })?)?;
         Ok(plan.estimate_ns(Shard { index: 1, of: 1 }, 2))
     };
-    let scope = match source {
-        Source::Template => Scope::FULL,
+    let (scope, fits) = match source {
+        Source::Template => (Scope::FULL, true),
         Source::Har { .. } | Source::Curl { .. } => affordable(time_ns)?,
     };
     let written = write(arms, scope)?;
@@ -140,43 +141,53 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         out::note!("note: {note}");
     }
     if scope != Scope::FULL {
-        out::note!("note: {}", reduced(scope));
+        out::note!("note: {}", reduced(scope, fits));
     }
     if !to_stdout {
         tell_time(&lab, &args.out, scope)?;
+        if args.server.is_some() {
+            out::note!("note: the time does not count what your server's responses take");
+        }
     }
     Ok(exit::PASS)
 }
 
-/// Returns the largest scope whose time is at most `MOST_NS`, given how long each takes. Fewer blocks are better than
-/// one network less. The result is the smallest scope if even that takes longer.
-fn affordable(time_ns: impl Fn(Scope) -> anyhow::Result<u64>) -> anyhow::Result<Scope> {
+/// Returns the largest scope whose time is at most `MOST_NS`, given how long all blocks take on these networks: fewer
+/// blocks rather than one network less. If even the smallest takes longer, returns that and false.
+fn affordable(
+    time_ns: impl Fn(&'static [&'static str]) -> anyhow::Result<u64>,
+) -> anyhow::Result<(Scope, bool)> {
     let full = Scope::FULL;
-    let mut scope = full;
-    for networks in (1..=full.networks.len()).rev() {
-        for blocks in (QUICK_BLOCKS..=full.blocks).rev() {
-            scope = Scope {
-                networks: &full.networks[..networks],
-                blocks,
-            };
-            if time_ns(scope)? <= MOST_NS {
-                return Ok(scope);
-            }
+    for count in (1..=full.networks.len()).rev() {
+        let networks = &full.networks[..count];
+        let block_ns = time_ns(networks)?.div_ceil(u64::from(full.blocks));
+        let mut blocks = (QUICK_BLOCKS..=full.blocks).rev();
+        if let Some(blocks) = blocks.find(|blocks| block_ns * u64::from(*blocks) <= MOST_NS) {
+            return Ok((Scope { networks, blocks }, true));
         }
     }
-    Ok(scope)
+    let (networks, blocks) = (&full.networks[..1], QUICK_BLOCKS);
+    Ok((Scope { networks, blocks }, false))
 }
 
-fn reduced(scope: Scope) -> String {
+fn reduced(scope: Scope, fits: bool) -> String {
     let full = Scope::FULL;
     let blocks = match scope.blocks == full.blocks {
         true => String::new(),
         false => format!(", with {} blocks instead of {}", scope.blocks, full.blocks),
     };
+    let networks = scope.networks.join(" and ");
+    let without = match scope.networks == full.networks {
+        true => "",
+        false => ", which loses no packets",
+    };
+    let why = match fits {
+        true => "to give an answer in about ten minutes,",
+        false => "no study of this recording gives an answer in ten minutes: record less for that.",
+    };
     format!(
-        "to give an answer in about ten minutes, the study measures {}{blocks}: `networks` and `blocks` in the file \
-         are yours to change, and more blocks decide smaller differences",
-        scope.networks.join(" and ")
+        "{why} the study measures {networks}{without}{blocks}: `networks` and `blocks` in the file are yours to change, \
+         and more blocks decide smaller differences"
     )
 }
 
@@ -364,19 +375,17 @@ mod tests {
     #[test]
     fn a_study_measures_as_much_as_ten_minutes_allow() {
         let scope_at = |cell_s: u64| {
-            let time_ns = |scope: Scope| {
-                let cells = scope.networks.len() as u64 * u64::from(scope.blocks);
-                Ok(cells * cell_s * 1_000_000_000)
-            };
-            let scope = affordable(time_ns).unwrap();
-            (scope.networks.len(), scope.blocks)
+            let time_ns =
+                |networks: &[&str]| Ok(networks.len() as u64 * 14 * cell_s * 1_000_000_000);
+            let (scope, fits) = affordable(time_ns).unwrap();
+            (scope.networks.len(), scope.blocks, fits)
         };
         // 540 seconds.
-        assert_eq!(scope_at(19), (2, 14));
-        assert_eq!(scope_at(20), (2, 13));
-        assert_eq!(scope_at(45), (2, 6));
-        assert_eq!(scope_at(46), (1, 11));
-        assert_eq!(scope_at(90), (1, 6));
-        assert_eq!(scope_at(1000), (1, 6));
+        assert_eq!(scope_at(19), (2, 14, true));
+        assert_eq!(scope_at(20), (2, 13, true));
+        assert_eq!(scope_at(45), (2, 6, true));
+        assert_eq!(scope_at(46), (1, 11, true));
+        assert_eq!(scope_at(90), (1, 6, true));
+        assert_eq!(scope_at(91), (1, 6, false));
     }
 }

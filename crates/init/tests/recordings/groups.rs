@@ -241,7 +241,7 @@ fn responses_of_very_different_lengths_are_groups_of_their_own() {
         .collect();
     let written = study(&entries);
     // Of 9, 46.2, 9.5 and 4.6 kB the nearest to the mean is 9.5; below 10 kB lengths hardly matter.
-    let (long, short) = ("feed-9kb", "feed-2b");
+    let (long, short) = ("feed-10kb", "feed-2b");
     let names = [long, short, long, short, long, short, long];
     assert_eq!(values(&written, "call"), names);
     let lengths: Vec<usize> = written.files.iter().map(|(_, body)| body.len()).collect();
@@ -253,4 +253,59 @@ fn responses_of_very_different_lengths_are_groups_of_their_own() {
 
     let short = [entries[0].clone(), entries[1].clone()];
     assert_eq!(values(&study(&short), "call"), ["feed"]);
+}
+
+/// What does not fit leaves its place to others.
+#[test]
+fn kinds_that_are_too_large_do_not_take_the_place_of_others() {
+    let video = |n: u64| {
+        let url = format!("https://a.example/{}", "v".repeat(n as usize + 1));
+        let mut entry = entry(20 * n, "GET", &url, "");
+        entry["response"]["content"] = json!({"size": 20_000_000, "mimeType": "video/mp4"});
+        entry
+    };
+    let other = |n: u64| {
+        let url = format!("https://a.example/{}", "o".repeat(n as usize + 1));
+        entry(1000 + 20 * n, "GET", &url, "{}")
+    };
+    let all: Vec<Value> = (0..25).map(video).chain((0..10).map(other)).collect();
+    let written = study(&all);
+    assert_noted(
+        &written,
+        "left out: a request with bodies of 20000000 bytes: a study has 32 MiB in all (24 times)",
+    );
+    assert_eq!(values(&written, "call").len(), 11);
+}
+
+/// The server cannot tell requests with one path apart, whatever it answered.
+#[test]
+fn the_same_requests_to_ones_own_server_are_one_group() {
+    let of = |at_ms, path: &str, bytes: u64| {
+        let mut entry = entry(at_ms, "GET", &format!("https://a.example/{path}"), "");
+        entry["response"]["content"] = json!({"size": bytes, "mimeType": "image/png"});
+        entry
+    };
+    let to_server = |entries: &[Value]| {
+        let written = from_har_to("https://a.example:443", &har(entries), &OPTIONS).unwrap();
+        values(&written, "path")
+    };
+    let same = [of(0, "feed?p=1", 50_000), of(50, "feed?p=1", 100)];
+    assert_eq!(to_server(&same), ["/feed?p=1"]);
+    let others = [of(0, "feed?p=1", 50_000), of(50, "feed?p=2", 100)];
+    assert_eq!(to_server(&others), ["/feed?p=1", "/feed?p=2"]);
+}
+
+#[test]
+fn responses_of_unknown_length_are_with_the_longest() {
+    let image = |at_ms, size: i64| {
+        let mut entry = entry(at_ms, "GET", &format!("https://a.example/{at_ms}.jpg"), "");
+        entry["response"]["content"] = json!({"size": size, "mimeType": "image/jpeg"});
+        entry["response"]["bodySize"] = json!(size);
+        entry
+    };
+    let written = study(&[image(0, 40_000), image(50, -1), image(100, 1_000)]);
+    let calls = values(&written, "call");
+    assert_eq!(calls.len(), 2, "{}", written.study);
+    assert_ne!(calls[0], calls[1]);
+    assert!(written.study.contains("\ntimes = 2\n"), "{}", written.study);
 }

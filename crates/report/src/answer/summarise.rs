@@ -218,7 +218,7 @@ impl<'a> Summariser<'a> {
         for arm in arms.iter_mut().filter(|arm| arm.role == Role::Repeat) {
             let cells = self.cells.first(&network.name, &arm.name);
             let by_block = pairing::losses_by_block(network, &cells, &baseline);
-            arm.common_losses = pairing::common_losses(&by_block);
+            arm.common_losses = pairing::common_losses(network, &by_block);
             let same_losses = |block: &u32| by_block.get(block).is_none_or(|l| l.different == 0);
             for (population, measure) in self.populations.iter().zip(&mut arm.measures) {
                 if let Some(comparison) = &mut measure.comparison {

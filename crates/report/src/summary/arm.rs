@@ -123,7 +123,7 @@ pub struct Attempts {
 /// where both were measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommonLosses {
-    /// Number of blocks that were compared.
+    /// Number of blocks that were compared; 0 where losses are random and cannot be compared, e.g. with fades.
     pub blocks: usize,
     /// Of those, the blocks in which a packet that both sent was lost by one only.
     pub blocks_that_differ: usize,

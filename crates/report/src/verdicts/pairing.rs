@@ -64,8 +64,11 @@ pub(crate) fn losses_by_block(
     copy.iter().filter_map(compared).collect()
 }
 
-/// Returns the sums over blocks; `None` without blocks.
-pub(crate) fn common_losses(by_block: &BTreeMap<u32, LossComparison>) -> Option<CommonLosses> {
+/// Returns the sums over blocks; `None` without blocks on a network without random loss.
+pub(crate) fn common_losses(
+    network: &Network,
+    by_block: &BTreeMap<u32, LossComparison>,
+) -> Option<CommonLosses> {
     let mut all = CommonLosses::default();
     for found in by_block.values() {
         all.blocks += 1;
@@ -75,7 +78,7 @@ pub(crate) fn common_losses(by_block: &BTreeMap<u32, LossComparison>) -> Option<
         all.lost_by_one += u64::from(found.different);
     }
     all.tolerated = tolerated(all.lost());
-    (all.blocks > 0).then_some(all)
+    (all.blocks > 0 || !loss_models(network).is_empty()).then_some(all)
 }
 
 /// Returns how many of `lost` packets only one of two copies may lose. With more, it is improbable that the correlation
@@ -176,6 +179,9 @@ pub(crate) fn remarks(copy: &ArmSummary) -> Vec<String> {
         let blocks = count(losses.blocks, "block");
         let (lost, tolerated) = (losses.lost(), losses.tolerated);
         let found = match losses.blocks_that_differ {
+            _ if losses.blocks == 0 => {
+                "its lost packets cannot be compared with the baseline's".to_owned()
+            }
             0 => format!(
                 "lost the same packets as the baseline in {} of {blocks} ({lost} of {})",
                 losses.blocks,
@@ -240,9 +246,9 @@ impl CommonLosses {
         self.lost_by_both + self.lost_by_one
     }
 
-    /// Returns whether there were losses, but too few for the A/A check to fail by them.
+    /// Returns whether there were losses, but too few for the A/A check to fail by them, or none that can be compared.
     pub(crate) fn is_powerless(&self) -> bool {
-        self.lost() > 0 && self.tolerated == self.lost()
+        self.blocks == 0 || self.lost() > 0 && self.tolerated == self.lost()
     }
 
     /// Returns the correlation of both arms' losses that the unshared ones among them suggest, if any packet was lost
@@ -256,6 +262,19 @@ impl CommonLosses {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn network(toml: &str) -> Network {
+        Network {
+            name: "lossy".into(),
+            numbers: String::new(),
+            rtt_ns: 0,
+            down_bps: None,
+            up_bps: None,
+            base: None,
+            levels: Vec::new(),
+            toml: toml.into(),
+        }
+    }
 
     /// What two copies lost: packets in common, packets that only one lost, and whether the check accepts it.
     #[test]
@@ -284,11 +303,13 @@ mod tests {
                 lost: both,
                 different: one,
             };
-            let all = common_losses(&BTreeMap::from([(0, losses)])).unwrap();
+            let all = common_losses(&network(""), &BTreeMap::from([(0, losses)])).unwrap();
             let is_tolerated = all.lost_by_one <= all.tolerated;
             assert_eq!(is_tolerated, passes, "{both} {one}: {all:?}");
         }
-        assert_eq!(common_losses(&BTreeMap::new()), None);
+        assert_eq!(common_losses(&network(""), &BTreeMap::new()), None);
+        let fades = common_losses(&network("[down.loss.burst]\n"), &BTreeMap::new()).unwrap();
+        assert!(fades.blocks == 0 && fades.is_powerless());
     }
 
     /// With so many lost packets, how many that only one lost pass, by exact rational arithmetic.

@@ -177,7 +177,7 @@ fn few_losses(summary: &Summary) -> Option<String> {
     let names: Vec<&str> = networks.map(|network| network.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "Too few lost packets to check that all arms met the same losses: {}",
+            "Not checked that all arms met the same losses, with too few of them or none to compare: {}",
             names.join(", ")
         )
     })
