@@ -279,6 +279,8 @@ mod tests {
         let checked = |lines: &[&[u8]]| check(&section(lines), Kind::ResponseHead);
         assert_eq!(checked(&[STATUS_200, &long, REGULAR]), Ok(false));
         assert_eq!(checked(&[STATUS_200, &long, STATUS_200]), Err(PseudoField));
+        // The last entry of the static table: x-frame-options: sameorigin.
+        assert_eq!(checked(&[STATUS_200, b"\xff\x23"]), Ok(false));
     }
 
     #[test]

@@ -344,6 +344,27 @@ async fn what_endangers_all_requests_ends_the_connection() {
 }
 
 #[tokio::test]
+async fn a_second_control_stream_ends_the_connection() {
+    let pair = Pair::new(&Options::default());
+    let (client, server) = pair.connect().await;
+    let mut server = serve(server).await;
+    let serving = tokio::spawn(async move { server.accept().await.is_err() });
+    let mut streams = Vec::new();
+    // The type of a control stream, and empty settings.
+    for _ in 0..2 {
+        let mut control = client.open_uni().await.unwrap();
+        control.write_all(b"\x00\x04\x00").await.unwrap();
+        streams.push(control);
+    }
+    let reason = tokio::time::timeout(Duration::from_secs(20), client.closed()).await;
+    let Ok(ConnectionError::ApplicationClosed(close)) = reason else {
+        panic!("{reason:?}");
+    };
+    assert_eq!(close.error_code, code(Code::H3_STREAM_CREATION_ERROR));
+    assert!(serving.await.unwrap());
+}
+
+#[tokio::test]
 async fn a_response_that_is_too_long_is_stopped_and_the_connection_goes_on() {
     let pair = Pair::new(&Options::default());
     let (client, server) = pair.connect().await;
