@@ -11,7 +11,7 @@
 //!    records: the same records give the same bytes, however they were split into shards.
 //! 5. The formats only lay it out (`formats`, in the words of `words`). [`brief`] and, in full, [`human`] are for the
 //!    terminal, [`json`] has a published schema (`docs/report.schema.json`), and [`html`] is one offline page.
-//!    [`markdown`] is for a pull request, and [`card`] is a picture. [`csv`] is not a summary but the calls themselves,
+//!    [`markdown`] is for a pull request, and [`card`] is a picture. [`csv()`] is not a summary but the calls themselves,
 //!    one per row, for other tools, and so are [`hdr_logs`], their histograms.
 //!
 //! [`apply_thresholds`] adds what a user's own conditions say of the figures ([`Threshold`]).
