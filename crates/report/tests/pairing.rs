@@ -303,7 +303,7 @@ fn image_correlation(summary: &Summary) -> Option<f64> {
 }
 
 #[test]
-fn how_far_copies_follow_the_baseline_is_told_and_not_judged() {
+fn how_far_copies_follow_the_baseline_is_printed_and_not_judged() {
     let summary = summarise(&with_slow_images(6, false));
     assert!(image_correlation(&summary).unwrap() > 0.9);
     assert_eq!(objections(&summary), [] as [String; 0]);
@@ -323,7 +323,7 @@ fn how_far_copies_follow_the_baseline_is_told_and_not_judged() {
 
 /// Fewer losses decide nothing, and other measures vary by noise alone.
 #[test]
-fn correlation_is_not_told_with_fewer_than_six_slow_blocks() {
+fn correlation_is_not_printed_with_fewer_than_six_slow_blocks() {
     for reversed in [false, true] {
         let summary = summarise(&with_slow_images(5, reversed));
         assert_eq!(image_correlation(&summary), None);
@@ -332,12 +332,12 @@ fn correlation_is_not_told_with_fewer_than_six_slow_blocks() {
     let summary = summarise(&with_slow_images(6, false));
     let arms = &summary.networks[0].arms;
     let copy = arms.iter().find(|arm| arm.name == COPY).unwrap();
-    let told: Vec<&str> = copy
+    let printed: Vec<&str> = copy
         .comparisons()
         .filter(|(_, c)| c.loss_correlation.is_some())
         .map(|(m, _)| m.label.as_str())
         .collect();
-    assert_eq!(told, ["image"]);
+    assert_eq!(printed, ["image"]);
 }
 
 /// A copy that never varies has no correlation, which is no agreement.

@@ -183,7 +183,9 @@ fn reduced(scope: Scope, fits: bool) -> String {
     };
     let why = match fits {
         true => "to give an answer in about ten minutes,",
-        false => "no study of this recording gives an answer in ten minutes: record less for that.",
+        false => {
+            "even the smallest study takes longer than ten minutes (a shorter recording takes less):"
+        }
     };
     format!(
         "{why} the study measures {networks}{without}{blocks}: `networks` and `blocks` in the file are yours to change, \

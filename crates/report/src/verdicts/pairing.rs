@@ -1,5 +1,5 @@
 //! Checks whether common random numbers worked: a copy of the baseline must lose the same packets. How far its times
-//! follow the baseline's where those losses cost time is told, not judged: it costs precision, and intervals have that.
+//! follow the baseline's where those losses cost time is printed, not judged: it costs precision, and intervals have that.
 
 use std::collections::BTreeMap;
 

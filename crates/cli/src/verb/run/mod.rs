@@ -167,7 +167,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         false => Ok(Vec::new()),
     };
     is_testing.store(false, Ordering::Relaxed);
-    // Whoever stops the run does not need a self-test that could be made.
+    // A run that is stopped needs no self-test: one that could not be made is no error.
     if stop.load(Ordering::Relaxed) && !job.resume {
         return Ok(stopped_before_the_first_cell(&job.out));
     }
