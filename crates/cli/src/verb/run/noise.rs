@@ -1,4 +1,4 @@
-//! What the progress of a run says of noisy cells.
+//! Remarks on noisy cells in the progress of a run.
 
 /// How many noisy cells are explained where every one is.
 const EXPLAINED: u32 = 3;
@@ -16,7 +16,7 @@ impl Noise {
         self.clean += 1;
     }
 
-    /// Counts a noisy cell. Returns what to say of it; nothing where every cell is noisy and that was said.
+    /// Counts a noisy cell. Returns the remark on it; none where every cell is noisy and that was said.
     pub(super) fn explain(&mut self, reasons: &[String]) -> Option<String> {
         self.noisy += 1;
         let reasons = reasons.join("; ");
