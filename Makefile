@@ -53,7 +53,7 @@ build:
 test: stacks
 	@stacks/go/install || echo "stacks/go: not installed (see above); the test of its server will skip"
 	@stacks/envoy/install || echo "stacks/envoy: not installed (see above); its test will skip"
-	@npm ci --silent --prefix crates/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
+	@npm ci --silent --prefix crates/shared/testing/axe || echo "axe-core: not installed; the tests of accessibility will skip"
 	$(BUILD)
 	$(CARGO) test --workspace --no-run
 	$(CARGO) test --workspace $(ALONE)
@@ -155,7 +155,7 @@ advisories:
 	$(CARGO) deny check advisories
 
 # Fuzzes every parser with coverage feedback and AddressSanitizer, beginning with the inputs in fuzz/corpus. Builds
-# everything a second time. `make test` runs the same targets in the ordinary build (crates/fuzz-targets).
+# everything a second time. `make test` runs the same targets in the ordinary build (crates/shared/fuzz-targets).
 fuzz:
 	fuzz/run $(if $(FUZZ_SECONDS),--release $(FUZZ_SECONDS),2)
 
@@ -166,7 +166,7 @@ bench:
 
 # The sizes of the client as apps would ship it; fails if one is 5 % above what docs/reference/client-limits.md says.
 size:
-	crates/client-size/measure --check
+	crates/client/client-size/measure --check
 
 doctor: build
 	$(TARGET)/release/commute doctor

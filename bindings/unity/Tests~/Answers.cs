@@ -11,7 +11,7 @@ namespace CommuteTests
 {
     /// <summary>
     /// Sends requests that standard input names, and prints what became of each, for a judge who knows what the server
-    /// sent: crates/client-c/tests/generated. Fields are separated by a space, and bodies are in hexadecimal:
+    /// sent: crates/client/client-c/tests/generated. Fields are separated by a space, and bodies are in hexadecimal:
     ///   ID PROTOCOL METHOD URL READER UPLOAD BODY
     ///     PROTOCOL is http/1.1, h2 or h3. READER is app or client: who reads the response. UPLOAD is held or streamed.
     ///   ID STATUS BODY OUTCOME MAY_HAVE_ACTED TEXT

@@ -1,5 +1,5 @@
 // Tests of the package on Mono: HttpClient with CommuteHandler beside HttpClient with Mono's own handler.
-// crates/client-c/tests/mono.rs and generated compile them, start the servers, and run them:
+// crates/client/client-c/tests/mono.rs and generated compile them, start the servers, and run them:
 //   tests.exe SITE_URL SITE_ROOTS_PEM SERVER_URL SERVER_ROOTS_PEM   all cases
 //   tests.exe wrong-library                                         prints the error without a library that fits
 //   tests.exe left-open                                             ends with an engine that nobody closed

@@ -28,7 +28,7 @@ type Part struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A Diag with the next bytes of the payload, encoded.
 	Data []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	// Of a signed stream: the part's code (crates/sign). Empty otherwise.
+	// Of a signed stream: the part's code (crates/shared/sign). Empty otherwise.
 	Code          []byte `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

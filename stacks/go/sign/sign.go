@@ -1,5 +1,5 @@
 // Package sign signs requests by RFC 9421 with HMAC-SHA256 and RFC 9530, and verifies them, as
-// crates/sign does (docs/driver-protocol.md, Auth).
+// crates/shared/sign does (docs/driver-protocol.md, Auth).
 package sign
 
 import (

@@ -39,7 +39,7 @@ func TestTheExampleOfTheProtocolIsReproduced(t *testing.T) {
 	}
 }
 
-// The codes are those of crates/sign/tests/requests.rs.
+// The codes are those of crates/shared/sign/tests/requests.rs.
 func TestTheCodesOfChunksAreThoseOfTheRustCrate(t *testing.T) {
 	stream := example()
 	stream.Digest = ""

@@ -175,7 +175,7 @@ func (x *DownloadRequest) GetBytes() uint64 {
 type Chunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Data  []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	// Of a signed upload: the chunk's code (crates/sign). Empty otherwise.
+	// Of a signed upload: the chunk's code (crates/shared/sign). Empty otherwise.
 	Code          []byte `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,4 +1,4 @@
-// The messages of the bench (crates/wire/proto/commute/bench/v1) as an app would have them: public
+// The messages of the bench (crates/lab/messages/proto/commute/bench/v1) as an app would have them: public
 // fields, named as in JSON, in the order of their numbers, free of any codec. Absent fields are null.
 
 using System.Collections.Generic;

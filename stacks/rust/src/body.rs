@@ -46,7 +46,7 @@ impl Content {
             Self::Seeded(range) => {
                 let left = usize::try_from(range.end - range.start).unwrap_or(most);
                 let mut bytes = vec![0; most.min(left)];
-                wire::fill(range.start, &mut bytes);
+                messages::fill(range.start, &mut bytes);
                 range.start += bytes.len() as u64;
                 bytes.into()
             }
@@ -79,9 +79,12 @@ mod tests {
         let length = PREPARED_BYTES + 5;
         let long = Content::upload(length);
         assert!(matches!(long, Content::Seeded(_)));
-        assert_eq!(wire::hex(&long.sha256()), wire::digest_of(length));
+        assert_eq!(messages::hex(&long.sha256()), messages::digest_of(length));
         let short = Content::upload(PREPARED_BYTES);
         assert!(matches!(short, Content::Bytes(_)));
-        assert_eq!(wire::hex(&short.sha256()), wire::digest_of(PREPARED_BYTES));
+        assert_eq!(
+            messages::hex(&short.sha256()),
+            messages::digest_of(PREPARED_BYTES)
+        );
     }
 }

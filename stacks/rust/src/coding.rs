@@ -9,8 +9,8 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Coded, ErrorKind, Setup};
+use messages::{Compressor, Format};
 use payload::{Dynamic, Objects};
-use wire::{Compressor, Format};
 
 use crate::stack_error::StackError;
 use crate::trace::{Phase, Trace};
@@ -33,7 +33,7 @@ pub(crate) struct Coding {
 
 impl Coders {
     /// Reads the types of `setup`, whose codec is `codec`.
-    pub(crate) fn new(setup: &Setup, codec: wire::Codec) -> Result<Self, StackError> {
+    pub(crate) fn new(setup: &Setup, codec: messages::Codec) -> Result<Self, StackError> {
         let by_name = setup.coded.iter().map(|(name, coded)| {
             let coder = dynamic(codec.format, coded);
             let coder = coder.map_err(|e| StackError::Failed(format!("coded {name}: {e}")))?;
@@ -122,7 +122,7 @@ fn dynamic(format: Format, coded: &Coded) -> Result<Dynamic, String> {
 #[cfg(test)]
 mod tests {
     use driver::protocol::CodedMessage;
-    use wire::Compression;
+    use messages::Compression;
 
     use super::*;
 

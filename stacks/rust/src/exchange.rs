@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use driver::protocol::{CallError, Codec, ErrorKind, Hello, Setup};
-use wire::bench::{Diag, DiagPayload};
-use wire::{Coder, Kind, Message, Name};
+use messages::bench::{Diag, DiagPayload};
+use messages::{Coder, Kind, Message, Name};
 
 use crate::stack_error::StackError;
 use crate::trace::{Phase, Trace};
@@ -41,7 +41,7 @@ pub fn codecs(names: &[&str]) -> Vec<Codec> {
 
 /// The codec of a setup, and the messages that were read at setup.
 pub(crate) struct Exchanger {
-    codec: wire::Codec,
+    codec: messages::Codec,
     /// Kept between calls, with the contexts of its compressor.
     coder: RefCell<Coder>,
     messages: BTreeMap<String, Arc<Message>>,
@@ -68,7 +68,7 @@ impl Exchanger {
             };
             let kind = name.parse::<Name>().map_err(|e| invalid(&e))?.kind();
             let text = std::fs::read_to_string(path).map_err(|e| invalid(&e))?;
-            let message = wire::from_value(kind, &text).map_err(|e| invalid(&e))?;
+            let message = messages::from_value(kind, &text).map_err(|e| invalid(&e))?;
             Ok((name.clone(), Arc::new(message)))
         });
         Ok(Self {
@@ -78,7 +78,7 @@ impl Exchanger {
         })
     }
 
-    pub(crate) fn codec(&self) -> wire::Codec {
+    pub(crate) fn codec(&self) -> messages::Codec {
         self.codec
     }
 
@@ -86,7 +86,7 @@ impl Exchanger {
     pub(crate) fn prepare(&self, message: &str, kind: &str) -> Result<Source, StackError> {
         let name: Name = message
             .parse()
-            .map_err(|e: wire::NameError| StackError::Failed(e.to_string()))?;
+            .map_err(|e: messages::NameError| StackError::Failed(e.to_string()))?;
         if name.kind().name() != kind {
             let reason = format!("{message} is of kind {}, not {kind}", name.kind().name());
             return Err(StackError::Failed(reason));
@@ -173,7 +173,7 @@ pub(crate) fn find_kind(name: &str) -> Result<Kind, StackError> {
 
 /// Finds the setup's codec. The protocol's plain codec is always accepted, for setups without
 /// exchanges.
-fn find_codec(setup: &Setup, hello: &Hello) -> Result<wire::Codec, StackError> {
+fn find_codec(setup: &Setup, hello: &Hello) -> Result<messages::Codec, StackError> {
     let name = setup.codec.name();
     let supported =
         hello.codecs.contains(&setup.codec) || setup.codec == Codec::plain(setup.protocol);

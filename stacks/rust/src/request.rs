@@ -34,7 +34,7 @@ pub struct HttpRequest {
     /// Those of its content and its step.
     headers: HeaderMap,
     /// In an exchange: the codec of the body.
-    codec: Option<wire::Codec>,
+    codec: Option<messages::Codec>,
     body: Content,
     proof: HeaderMap,
 }
@@ -109,7 +109,7 @@ impl StepRequest for HttpRequest {
         })
     }
 
-    fn with_messages(&self, codec: wire::Codec, messages: Vec<Bytes>) -> Self {
+    fn with_messages(&self, codec: messages::Codec, messages: Vec<Bytes>) -> Self {
         Self {
             headers: of_type(codec.format.content_type()),
             codec: Some(codec),

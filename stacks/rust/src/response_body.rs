@@ -46,7 +46,7 @@ impl ResponseBody {
         for chunk in &self.undigested {
             self.digest.update(chunk);
         }
-        wire::hex(&self.digest.finalize())
+        messages::hex(&self.digest.finalize())
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     fn digest_does_not_depend_on_chunk_size() {
         let length = 2 * MAX_UNDIGESTED_BYTES + 12_345;
         let mut file = vec![0; length];
-        wire::fill(0, &mut file);
+        messages::fill(0, &mut file);
         let file = Bytes::from(file);
         for chunk in [1_000_003, length] {
             let mut body = ResponseBody::default();
@@ -66,8 +66,8 @@ mod tests {
                 body.push(file.slice(at..length.min(at + chunk)));
                 assert!(body.undigested_bytes <= MAX_UNDIGESTED_BYTES);
             }
-            assert_eq!(body.digest(), wire::digest_of(length as u64));
+            assert_eq!(body.digest(), messages::digest_of(length as u64));
         }
-        assert_eq!(ResponseBody::default().digest(), wire::digest_of(0));
+        assert_eq!(ResponseBody::default().digest(), messages::digest_of(0));
     }
 }

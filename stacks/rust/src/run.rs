@@ -9,9 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Capability, ErrorKind, Reconnect, Reply, Step};
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use messages::Kind;
 use payload::Objects;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use wire::Kind;
 
 use crate::auth::Auth;
 use crate::call_error::{cancelled_error, timeout_error};

@@ -90,7 +90,7 @@ pub trait StepRequest: Clone + 'static {
 
     /// Returns the request of an exchange or a submission with its message as the body. A submission
     /// in chunks has any number of messages, everything else one.
-    fn with_messages(&self, codec: wire::Codec, messages: Vec<Bytes>) -> Self;
+    fn with_messages(&self, codec: messages::Codec, messages: Vec<Bytes>) -> Self;
 
     /// Returns the request with its proof of who sends it.
     fn with_proof(&self, auth: &Auth, origin: &Origin) -> Self;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use driver::clock::monotonic_ns;
 use driver::protocol::{CallError, ErrorKind, Row};
-use wire::Message;
+use messages::Message;
 
 use crate::response_body::ResponseBody;
 

@@ -3,9 +3,9 @@
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
+use messages::{Name, with_message};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wire::{Name, with_message};
 
 const VALID: &str = "the library reads what it wrote";
 const NAMES: [Name; 3] = [

@@ -40,7 +40,7 @@ pub(crate) fn zerompk(messages: &[DescriptorProto]) -> String {
         let name = message.name();
         writeln!(
             out,
-            "impl Mirrored for ::wire::bench::{name} {{\n\
+            "impl Mirrored for ::messages::bench::{name} {{\n\
                  type Named = named::{name};\n\
                  type Positional = positional::{name};\n\
              }}"
@@ -58,7 +58,7 @@ pub(crate) fn flat(messages: &[DescriptorProto]) -> String {
         let name = message.name();
         writeln!(
             out,
-            "impl Tabled for ::wire::bench::{name} {{ type Table = {name}; }}\n\
+            "impl Tabled for ::messages::bench::{name} {{ type Table = {name}; }}\n\
              impl Table for {name} {{\n\
                  fn write(&self, builder: &mut ::planus::Builder) -> Vec<u8> {{\n\
                      builder.finish(self, None).to_vec()\n\
@@ -135,9 +135,9 @@ fn conversions(message: &DescriptorProto, style: Style) -> String {
         write!(converted, "{plain}: {value}, ").expect(INFALLIBLE);
     }
     format!(
-        "impl Own<::wire::bench::{name}> for {name} {{\n\
-             fn populate(it: &::wire::bench::{name}) -> Self {{ Self {{ {populated} }} }}\n\
-             fn convert(&self) -> ::wire::bench::{name} {{ ::wire::bench::{name} {{ {converted} }} }}\n\
+        "impl Own<::messages::bench::{name}> for {name} {{\n\
+             fn populate(it: &::messages::bench::{name}) -> Self {{ Self {{ {populated} }} }}\n\
+             fn convert(&self) -> ::messages::bench::{name} {{ ::messages::bench::{name} {{ {converted} }} }}\n\
          }}\n"
     )
 }

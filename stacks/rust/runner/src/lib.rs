@@ -4,7 +4,7 @@
 //! All codecs are in one table, `codec::OFFERS`. An offer opens a library for one kind of
 //! message, and `codec::TypedCodec` makes that encode, decode, or provide a step to be timed.
 //!
-//! The plain objects are prost's structs with serde's derives (`wire::bench`), which most
+//! The plain objects are prost's structs with serde's derives (`messages::bench`), which most
 //! libraries take as they are. zerompk and planus need types of their own, which `build/`
 //! generates from the schema together with the conversions.
 

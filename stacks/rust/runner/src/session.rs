@@ -11,7 +11,7 @@ use std::time::Instant;
 use driver::codec_runner::{
     CodecEntry, Decode, Encode, Hello, Reply, Request, RequestError, Task, Time, VERSION,
 };
-use wire::{Kind, Message, SIZE_LIMIT_BYTES, from_value, to_value};
+use messages::{Kind, Message, SIZE_LIMIT_BYTES, from_value, to_value};
 
 use crate::codec::{Codec, OFFERS, Offer, Refused, Step};
 use crate::{files, heap, reply};

@@ -5,15 +5,15 @@
 mod common;
 
 use common::{Files, Runner, files};
+use messages::{Codec, Compression, Kind, Message, Name};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wire::{Codec, Compression, Kind, Message, Name};
 
 #[test]
 fn truncated_bytes_are_refused() {
     each_offer(|runner, files, offer| {
         let message = Name::Big { n: 3 };
-        files.write("value", wire::to_value(&message.message(1)).as_bytes());
+        files.write("value", messages::to_value(&message.message(1)).as_bytes());
         runner.ask(&files.encode(offer, message.kind()));
         let whole = files.read("encoded");
         let cuts: &[usize] = match offer["codec"].as_str() {
@@ -146,7 +146,7 @@ fn compression_bombs_are_refused() {
             return;
         };
         if codec.compression != Compression::None {
-            let bytes = wire::Compressor::new(codec.compression).compress(spaces.clone());
+            let bytes = messages::Compressor::new(codec.compression).compress(spaces.clone());
             files.write("encoded", &bytes);
             refused(runner, files, offer, Kind::Small);
         }
@@ -168,7 +168,7 @@ fn bytes_of_wires_codecs_are_read() {
             files.write("encoded", &codec.coder().encode(&message));
             let reply = answered(runner, files, offer, name.kind());
             assert_eq!(reply["type"], "decoded", "{offer} {name}: {reply}");
-            let same = files.read("decoded") == wire::to_value(&message).as_bytes();
+            let same = files.read("decoded") == messages::to_value(&message).as_bytes();
             assert!(same, "{offer} {name} came back changed");
         }
     });
@@ -178,7 +178,7 @@ fn bytes_of_wires_codecs_are_read() {
 fn trailing_bytes_are_refused_by_some_libraries() {
     each_offer(|runner, files, offer| {
         let name = Name::Small;
-        files.write("value", wire::to_value(&name.message(1)).as_bytes());
+        files.write("value", messages::to_value(&name.message(1)).as_bytes());
         runner.ask(&files.encode(offer, name.kind()));
         files.write("encoded", &[files.read("encoded"), vec![1]].concat());
         match offer["codec"].as_str() {
@@ -199,7 +199,7 @@ fn nan_and_infinities_survive_except_in_json() {
             unreachable!();
         };
         page.items[0].price = odd;
-        let value = wire::to_value(&page.into());
+        let value = messages::to_value(&page.into());
         each_offer(|runner, files, offer| {
             files.write("value", value.as_bytes());
             let encoded = runner.ask(&files.encode(offer, Kind::ApiPage));
@@ -252,7 +252,7 @@ proptest! {
         each_offer(|runner, files, offer| {
             files.write("encoded", &noise);
             answered(runner, files, offer, name.kind());
-            files.write("value", wire::to_value(&name.message(1)).as_bytes());
+            files.write("value", messages::to_value(&name.message(1)).as_bytes());
             runner.ask(&files.encode(offer, name.kind()));
             let mut bytes = files.read("encoded");
             for (at, with) in &damage {

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Runner, files};
+use messages::{Codec, Format, Kind, Name, to_value};
 use serde_json::json;
-use wire::{Codec, Format, Kind, Name, to_value};
 
 const EMPTY: &str = "empty";
 

@@ -68,12 +68,12 @@ fn calls_and_files_over_one_connection() {
         assert_eq!(log.connections.len(), 1, "{protocol:?}");
         assert_eq!(
             rows[2].digest,
-            Some(wire::digest_of(FILE_BYTES)),
+            Some(messages::digest_of(FILE_BYTES)),
             "{protocol:?}"
         );
         assert_eq!(
             log.request(4).request_digest,
-            wire::digest_of(FILE_BYTES),
+            messages::digest_of(FILE_BYTES),
             "{protocol:?}"
         );
         for row in rows {

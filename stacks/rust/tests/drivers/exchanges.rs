@@ -4,7 +4,7 @@ use crate::common::test_server::{PROTOCOLS, TestServer, driver_for, hello};
 use crate::common::{Driver, deadline, sequential, values};
 use driver::protocol::{Action, Codec, ErrorKind, Protocol, Setup};
 use driver::{RunAnswer, SetupAnswer};
-use wire::Name;
+use messages::Name;
 
 fn exchange(name: &str) -> Action {
     Action::Exchange {

@@ -1,6 +1,6 @@
 //! A library with compression on top.
 
-use wire::{Compression, Compressor, SIZE_LIMIT_BYTES};
+use messages::{Compression, Compressor, SIZE_LIMIT_BYTES};
 
 use super::{Library, Refused};
 

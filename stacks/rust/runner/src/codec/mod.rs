@@ -20,7 +20,7 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 
 use driver::codec_runner::Part;
-use wire::{Message, with_message};
+use messages::{Message, with_message};
 
 pub(crate) use offers::{OFFERS, Offer};
 

@@ -1,8 +1,8 @@
 //! MessagePack through serde: rmp-serde, and our own serialiser for the format before 2013.
 
+use messages::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wire::Format;
 
 use super::{Library, Refused};
 
@@ -36,7 +36,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for RmpArray {
     }
 }
 
-/// The format before 2013, by the serialiser in `crates/wire`.
+/// The format before 2013, by the serialiser in `crates/lab/messages`.
 pub(crate) struct Old;
 
 impl<T: Serialize + DeserializeOwned + prost::Message + Default + Clone> Library<T> for Old {

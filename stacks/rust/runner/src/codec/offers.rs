@@ -1,8 +1,8 @@
 //! The table of codecs, one library per line.
 
 use driver::codec_runner::Part;
-use wire::Compression::{Gzip, Zstd};
-use wire::{Kind, with_kind};
+use messages::Compression::{Gzip, Zstd};
+use messages::{Kind, with_kind};
 
 use super::cbor::MinicborSerde;
 use super::compressed::Compressed;

@@ -10,8 +10,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use messages::Kind;
 use serde_json::{Value, json};
-use wire::Kind;
 
 pub struct Runner {
     child: Child,

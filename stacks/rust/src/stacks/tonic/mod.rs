@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use driver::clock::monotonic_resolution_ns;
 use driver::protocol::{CallError, Capability, Clock, Hello, Protocol, Reconnect, Setup, VERSION};
 use hyper_util::rt::TokioIo;
+use messages::v1::bench_client::BenchClient;
 use tonic::Code;
 use tonic::client::Grpc;
 use tonic::transport::{Channel, Endpoint};
-use wire::v1::bench_client::BenchClient;
 
 use self::calls::{TracedChannel, chat, download, echo, status_error, submit, unary, upload};
 use self::request::Method;

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use driver::protocol::Action;
 use http::HeaderMap;
 use http::uri::PathAndQuery;
+use messages::Echo;
+use messages::v1::{DownloadRequest, EchoRequest};
 use prost::Message;
 use sign::Chunks;
 use tonic::Request;
 use tonic::metadata::{MetadataMap, MetadataValue};
-use wire::Echo;
-use wire::v1::{DownloadRequest, EchoRequest};
 
 use crate::auth::{Auth, Proof};
 use crate::body::Content;
@@ -69,7 +69,7 @@ impl StepRequest for GrpcRequest {
                 messages: *messages,
             },
             Action::Exchange { kind, .. } => {
-                let path = format!("{}/{}", wire::EXCHANGE, find_kind(kind)?.name());
+                let path = format!("{}/{}", messages::EXCHANGE, find_kind(kind)?.name());
                 let path = PathAndQuery::try_from(path);
                 Method::Unary {
                     path: path.expect("every kind's name is valid in a path"),
@@ -81,7 +81,7 @@ impl StepRequest for GrpcRequest {
                 ..
             } => Method::Submit(Vec::new()),
             Action::Submit { kind, .. } => {
-                let path = format!("{}/{}", wire::SUBMIT, find_kind(kind)?.name());
+                let path = format!("{}/{}", messages::SUBMIT, find_kind(kind)?.name());
                 let path = PathAndQuery::try_from(path);
                 Method::Unary {
                     path: path.expect("every kind's name is valid in a path"),
@@ -115,7 +115,7 @@ impl StepRequest for GrpcRequest {
         })
     }
 
-    fn with_messages(&self, _: wire::Codec, messages: Vec<Bytes>) -> Self {
+    fn with_messages(&self, _: messages::Codec, messages: Vec<Bytes>) -> Self {
         let method = match &self.method {
             Method::Unary { path, .. } => Method::Unary {
                 path: path.clone(),

@@ -158,8 +158,8 @@ pub fn concurrent(actions: impl IntoIterator<Item = Action>) -> Vec<Step> {
 pub fn values(dir: &tempfile::TempDir, names: &[&str]) -> BTreeMap<String, String> {
     let value = |name: &&str| {
         let path = dir.path().join(format!("{name}.value"));
-        let message = name.parse::<wire::Name>().unwrap().message(1);
-        std::fs::write(&path, wire::to_value(&message)).unwrap();
+        let message = name.parse::<messages::Name>().unwrap().message(1);
+        std::fs::write(&path, messages::to_value(&message)).unwrap();
         ((*name).to_owned(), path.to_str().unwrap().to_owned())
     };
     names.iter().map(value).collect()

@@ -1,6 +1,6 @@
 package commute.client;
 
-/** The native library, {@code crates/client-jvm}. Handles are never given twice; 0 is none. */
+/** The native library, {@code crates/client/client-jvm}. Handles are never given twice; 0 is none. */
 final class Native {
     /** What {@link #read} and {@link #write} return instead of a count. */
     static final int END_OF_STREAM = -1;

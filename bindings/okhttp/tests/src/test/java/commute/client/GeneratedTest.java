@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Random answers whose truth is known (`crates/peers`). What a call makes of each must be true, and whatever it read
+ * Random answers whose truth is known (`crates/client/peers`). What a call makes of each must be true, and whatever it read
  * must be the beginning of what was sent.
  */
 final class GeneratedTest {

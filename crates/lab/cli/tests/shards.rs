@@ -1,0 +1,129 @@
+//! `--shard`: the shards of a plan cover it exactly once, and a report does not depend on how the
+//! records are distributed over folders.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::study::assert_complete;
+use common::{CommandOutput, Sandbox};
+
+/// Returns the cells that a dry run prints.
+fn planned_cells(sandbox: &Sandbox, options: &[&str]) -> Vec<String> {
+    let output = sandbox
+        .run(&[&["run", "small.toml", "--dry-run", "-v"], options].concat())
+        .exits_with(0);
+    let cells = output.stdout.lines().filter(|l| l.starts_with("basic_"));
+    cells.map(str::to_owned).collect()
+}
+
+#[test]
+fn shards_partition_the_plan() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let plan = planned_cells(&sandbox, &["--blocks", "7"]);
+    assert_eq!(plan.len(), 7 * 2);
+    for n in [2, 3, 7, 9] {
+        let mut sharded = Vec::new();
+        for i in 1..=n {
+            let shard = format!("{i}/{n}");
+            sharded.extend(planned_cells(
+                &sandbox,
+                &["--blocks", "7", "--shard", &shard],
+            ));
+        }
+        assert_eq!(sharded.len(), plan.len(), "{n} shards: number of cells");
+        let (sharded, plan): (BTreeSet<_>, BTreeSet<_>) =
+            (sharded.iter().collect(), plan.iter().collect());
+        assert_eq!(sharded, plan, "{n} shards: set of cells");
+    }
+}
+
+#[test]
+fn report_merges_shards_in_any_order() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    for (shard, out) in [("1/2", "first"), ("2/2", "second")] {
+        sandbox
+            .run(&[
+                "run",
+                "small.toml",
+                "--out",
+                out,
+                "--shard",
+                shard,
+                "--no-self-test",
+            ])
+            .exits_with(0);
+    }
+    let shards = ["first", "second"].map(|run| sandbox.records(run));
+    assert_complete(&record::merge(shards.into()).unwrap());
+    for format in ["human", "json", "csv"] {
+        let report = |dirs: &[&str]| report(&sandbox, dirs, format, 0).stdout;
+        let expected = report(&["first", "second"]);
+        let reversed = report(&["second", "first"]);
+        assert_eq!(reversed, expected, "{format}: reversed");
+        let duplicate = report(&["first", "second", "first"]);
+        assert_eq!(duplicate, expected, "{format}: duplicate");
+    }
+}
+
+/// Returns the run in the test data of `crates/lab/record`, which has one record of each outcome.
+fn frozen_run() -> PathBuf {
+    common::repository().join("crates/lab/record/tests/golden/format-2")
+}
+
+#[test]
+fn report_is_the_same_for_every_split_of_a_run() {
+    let sandbox = Sandbox::new();
+    let run = frozen_run();
+    let run = run.to_str().unwrap();
+    let cells = common::file_names(&frozen_run().join("cells"));
+    assert!(cells.len() >= 5);
+    // Bit n of `split` decides which of the two folders gets record n.
+    for split in 0..1_u32 << cells.len() {
+        let dirs = ["a", "b"].map(|name| sandbox.work().join(format!("{split}{name}")));
+        for (dir, side) in dirs.iter().zip([0, 1]) {
+            let on_this_side = cells
+                .iter()
+                .enumerate()
+                .filter(|(n, _)| split >> n & 1 == side)
+                .map(|(_, cell)| cell);
+            copy_run(dir, on_this_side);
+        }
+        let [a, b] = dirs.map(|dir| dir.to_str().unwrap().to_owned());
+        // One format per split, to save time.
+        let format = ["human", "json", "csv"][split as usize % 3];
+        // An arm of the two in it was given up, so that it has no answer.
+        let expected = report(&sandbox, &[run], format, 3);
+        for order in [[&a, &b, &a], [&b, &a, &b]] {
+            let actual = report(&sandbox, &order.map(String::as_str), format, 3);
+            assert_eq!(
+                actual.stdout, expected.stdout,
+                "split {split:b} as {format}"
+            );
+        }
+    }
+}
+
+/// Copies the frozen run with some of its cells.
+fn copy_run<'a>(to: &Path, cells: impl Iterator<Item = &'a String>) {
+    fs::create_dir_all(to.join("cells")).unwrap();
+    fs::copy(frozen_run().join("run.json"), to.join("run.json")).unwrap();
+    for cell in cells {
+        let name = Path::new("cells").join(cell);
+        fs::copy(frozen_run().join(&name), to.join(&name)).unwrap();
+    }
+}
+
+fn report(sandbox: &Sandbox, dirs: &[&str], format: &str, code: i32) -> CommandOutput {
+    let output = sandbox
+        .run(&[&["report"], dirs, &["--format", format]].concat())
+        .exits_with(code);
+    assert!(!output.stdout.is_empty(), "{output}");
+    output
+}

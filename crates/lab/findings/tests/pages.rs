@@ -1,0 +1,201 @@
+//! Pages are made again from what is kept, byte for byte.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use findings::{FindingsError, build, differing, write_all};
+use testing::golden;
+
+/// Returns the folder of a made-up study with a small real run, and of one that was not run.
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/findings")
+}
+
+/// A copy of the fixture to make mistakes in.
+struct Copy(tempfile::TempDir);
+
+impl Copy {
+    fn new() -> Copy {
+        let copy = Copy(tempfile::tempdir().unwrap());
+        for file in [
+            "published/made-up.csv",
+            "published/waiting.csv",
+            "made-up/claims.toml",
+            "made-up/made-up.json",
+            "made-up/made-up.csv",
+            "waiting/claims.toml",
+        ] {
+            let to = copy.0.path().join(file);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::copy(fixture().join(file), to).unwrap();
+        }
+        copy
+    }
+
+    /// Replaces a text in a file, once.
+    fn edit(&self, file: &str, from: &str, to: &str) -> &Copy {
+        let path = self.0.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{file} has no {from:?}");
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        self
+    }
+
+    fn error(&self) -> String {
+        match build(self.0.path()).unwrap_err() {
+            // Without the column and the line that is shown.
+            FindingsError::Claims(e) => format!("{}:{}: {}", e.file, e.line, e.message),
+            other => other.to_string(),
+        }
+    }
+
+    fn page(&self) -> String {
+        build(self.0.path()).unwrap()[Path::new("made-up/README.md")].clone()
+    }
+}
+
+#[test]
+fn the_made_up_pages_are_made_again() {
+    let files = build(&fixture()).unwrap();
+    let names: Vec<&str> = files.keys().map(|path| path.to_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["README.md", "made-up/README.md", "made-up/figure.svg"]
+    );
+    for (path, text) in &files {
+        golden(fixture().join(path), text);
+    }
+}
+
+/// The gate's check of `findings/`: what is committed is what `commute findings` makes.
+#[test]
+fn the_committed_pages_are_made_again() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let files = build(&root).unwrap();
+    let differing = differing(&root, &files);
+    assert!(differing.is_empty(), "run `make findings`: {differing:?}");
+}
+
+#[test]
+fn files_that_differ_or_are_missing_are_found() {
+    let copy = Copy::new();
+    let files = build(copy.0.path()).unwrap();
+    assert_eq!(differing(copy.0.path(), &files).len(), 3);
+    write_all(copy.0.path(), &files).unwrap();
+    assert!(differing(copy.0.path(), &files).is_empty());
+    fs::write(copy.0.path().join("README.md"), "other").unwrap();
+    assert_eq!(differing(copy.0.path(), &files), [Path::new("README.md")]);
+}
+
+#[test]
+fn mistakes_in_claims_are_errors_with_file_and_line() {
+    let file = "made-up/claims.toml";
+    for (from, to, error) in [
+        (
+            "arm = \"quinn h3\"",
+            "arm = \"quin h3\"",
+            "made-up/claims.toml:20: unknown arm `quin h3` (did you mean `quinn h3`?)",
+        ),
+        (
+            "\"4g-tether\"",
+            "\"4g-tehter\"",
+            "made-up/claims.toml:18: unknown network `4g-tehter` (did you mean",
+        ),
+        (
+            "measure = \"image\"",
+            "measure = \"imag\"",
+            "made-up/claims.toml:19: unknown measure `imag` (did you mean",
+        ),
+        (
+            "network = \"4G\"",
+            "network = \"5G\"",
+            "made-up/claims.toml:8: no published figure",
+        ),
+        (
+            "network = \"4G\"",
+            "platform = \"phone\"",
+            "made-up/claims.toml:8: 2 published figures",
+        ),
+        (
+            "{quic}",
+            "{quick}",
+            "made-up/claims.toml:12: nothing is named `quick` (did you mean `quic`?)",
+        ),
+        (
+            "{image.speedup}",
+            "{image.sped}",
+            "made-up/claims.toml:13: nothing is named `image.sped`",
+        ),
+        ("at_least = 1.2", "at_lest = 1.2", "unknown field `at_lest`"),
+        (
+            "at_least = 1.2",
+            "within_ms = 2",
+            "made-up/claims.toml:22: `within` and `within_ms` go together",
+        ),
+        (
+            "tables = [\"battery\"]",
+            "tables = []",
+            "the published table `battery` is neither used by a claim",
+        ),
+        (
+            "tables = [\"battery\"]",
+            "tables = [\"batery\"]",
+            "unknown table `batery` (did you mean `battery`?)",
+        ),
+        (
+            "[\"lan\", \"4g-tether\"]",
+            "[]\nname = \"two\"",
+            "a named answer has a single network",
+        ),
+    ] {
+        let copy = Copy::new();
+        let found = copy.edit(file, from, to).error();
+        assert!(found.contains(error), "{to}: {found}");
+    }
+}
+
+/// A pair that no file has must be extracted, not guessed.
+#[test]
+fn pairs_that_were_not_extracted_are_errors() {
+    let copy = Copy::new();
+    let blocks = fs::read_to_string(copy.0.path().join("made-up/made-up.csv")).unwrap();
+    let pair = ",hyper h1,quinn h3,";
+    let kept: Vec<&str> = blocks.lines().filter(|line| !line.contains(pair)).collect();
+    assert!(kept.len() < blocks.lines().count());
+    fs::write(copy.0.path().join("made-up/made-up.csv"), kept.join("\n")).unwrap();
+    let error = copy.error();
+    assert!(
+        error.contains("does not compare `hyper h1` with `quinn h3`: extract"),
+        "{error}"
+    );
+}
+
+/// Where the baseline differs from its copy, nothing is concluded, however clear it looks.
+#[test]
+fn networks_whose_results_must_not_be_used_decide_nothing() {
+    let copy = Copy::new();
+    assert!(copy.page().contains("Ours: **not the same**"));
+    let run = "made-up/made-up.json";
+    let text = fs::read_to_string(copy.0.path().join(run)).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for network in value["networks"].as_array_mut().unwrap() {
+        network["advice"] = serde_json::json!({ "advice": "invalid" });
+    }
+    fs::write(copy.0.path().join(run), value.to_string()).unwrap();
+    let page = copy.page();
+    assert!(page.contains("Ours: **not decided**") && !page.contains("Ours: **not the same**"));
+    let index = build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
+    assert!(index.contains("the results must not be used"));
+}
+
+/// Other data, other page: no number of it is written by hand.
+#[test]
+fn pages_follow_their_data() {
+    let copy = Copy::new();
+    let before = copy.page();
+    copy.edit("published/made-up.csv", ",1.47,", ",1.31,");
+    let after = copy.page();
+    assert!(before.contains("1.47x") && after.contains("1.31x") && !after.contains("1.47x"));
+}

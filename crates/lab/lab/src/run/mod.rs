@@ -1,0 +1,208 @@
+//! Runs what remains of a plan: from the run's folder to the last record.
+
+mod giving_up;
+mod options;
+mod scheduler;
+#[cfg(test)]
+mod small_plan;
+mod worker;
+
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use driver::clock::monotonic_ns;
+use record::{Cell, Run, Settings, Store, StoreLock};
+use sha2::{Digest, Sha256};
+use study::ExternalServer;
+use study::plan::{Block, Done, Plan, ResumedAt, remaining};
+
+use crate::cell::exclusion::{MeasurementGate, may_overlap};
+use crate::cell::external::External;
+use crate::cell::scratch;
+use crate::error::LabError;
+use crate::lab::Lab;
+
+use giving_up::GivingUp;
+pub use options::RunOptions;
+pub use scheduler::{Ended, Event};
+use worker::Worker;
+
+impl Lab {
+    /// Runs what remains of this shard of the plan, and calls `observer` as cells start and end.
+    ///
+    /// Stops between cells once `stop` is set.
+    pub fn run(
+        &self,
+        plan: &Plan,
+        options: &RunOptions,
+        stop: &AtomicBool,
+        observer: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Result<Ended, LabError> {
+        if options.jobs > 1
+            && let Some(fast) = plan
+                .networks
+                .iter()
+                .map(|n| &n.link)
+                .find(|n| !may_overlap(n))
+        {
+            return Err(LabError::Jobs {
+                jobs: options.jobs,
+                network: fast.name.clone(),
+            });
+        }
+        let mut head = self.head(plan, options);
+        scratch::sweep();
+        let (store, _lock, found) = open_store(&head, options)?;
+        let now = ResumedAt {
+            same_boot: found.same_boot,
+            monotonic_ns: monotonic_ns(),
+        };
+        let limit_ns = |b: &Block| 2 * plan.block_estimate_ns(b);
+        let next = |done: &[Done]| {
+            let mut blocks = remaining(plan.shard(options.shard), done, &now, limit_ns);
+            // Workers measure together: on one network their cells end together, too.
+            let jobs = options.jobs as u32;
+            blocks.sort_by_key(|b| (b.block.number / jobs.max(1), b.block.network));
+            blocks
+        };
+        let done: Vec<Done> = found.cells.iter().map(Done::new).collect();
+        if next(&done).is_empty() {
+            return Ok(Ended::Complete);
+        }
+        let external = match &plan.study.external {
+            Some(server) => Some(External::find(server)?),
+            None => None,
+        };
+        let gate = MeasurementGate::default();
+        let workers = (0..options.jobs.clamp(1, plan.shard(options.shard).count()))
+            .map(|_| Worker::start(self, plan, options, &gate, external.as_ref()))
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(worker) = workers.first() {
+            head.host.rootless = worker.facts().rootless;
+            head.host.realtime = worker.facts().realtime;
+            if !head.host.realtime {
+                tracing::warn!(
+                    "the link has no real-time priority: packets are up to 3 ms late while other \
+                     programs run, which makes cells noisy; run as root, or grant rtprio (limits.conf)"
+                );
+            }
+        }
+        if !options.resume {
+            for (path, content) in &plan.study.payload_files {
+                store.write_payload(&head.settings.payloads[path], content)?;
+            }
+            store.write_run(&head)?;
+        }
+        let progress = scheduler::Progress {
+            given_up: GivingUp::of(&found.cells),
+            done,
+        };
+        scheduler::run(progress, next, workers, &store, stop, observer)
+    }
+
+    fn head(&self, plan: &Plan, options: &RunOptions) -> Run {
+        let study = &plan.study;
+        Run {
+            arms: self.arms(plan),
+            settings: Settings {
+                study_toml: match study.external {
+                    Some(_) => String::new(),
+                    None => plan.study_toml.clone(),
+                },
+                study_sha256: (study.external.as_ref())
+                    .map(|_| messages::hex(&Sha256::digest(&plan.study_toml))),
+                study_file: options.study_file.clone(),
+                payloads: (study.payload_files.iter())
+                    .map(|(path, content)| (path.clone(), messages::hex(&Sha256::digest(content))))
+                    .collect(),
+                shard: options.shard.index as u32,
+                shards: options.shard.of as u32,
+                jobs: options.jobs as u32,
+                pcap: options.pcap,
+                keylog: options.keylog,
+                qlog: options.qlog,
+                until_decided: options.until_decided,
+                external: study.external.as_ref().map(ExternalServer::recorded),
+                server_option: options.server.clone(),
+                extended: false,
+            },
+            host: crate::host::facts(&self.home.root),
+            self_test: options.self_test.clone(),
+            started_unix_ns: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_nanos() as u64),
+            ..plan.head()
+        }
+    }
+
+    /// Returns the plan's arms, each with the caveat of its driver's manifest beside its own.
+    fn arms(&self, plan: &Plan) -> Vec<record::Arm> {
+        let arms = plan.arms().into_iter().zip(&plan.study.arms);
+        arms.map(|(mut recorded, arm)| {
+            let driver = self.stacks.find(&arm.stack).ok();
+            let of_driver = driver.and_then(|driver| driver.entry.caveat(arm.protocol));
+            let caveats: Vec<String> = of_driver.into_iter().chain(recorded.caveat).collect();
+            recorded.caveat = (!caveats.is_empty()).then(|| caveats.join("; "));
+            recorded
+        })
+        .collect()
+    }
+}
+
+/// The cells that a run's folder already holds.
+#[derive(Default)]
+struct Found {
+    cells: Vec<Cell>,
+    /// Whether they were measured since this machine booted.
+    same_boot: bool,
+}
+
+/// Creates the run's folder, or opens the one to resume and checks that it holds this plan or its
+/// beginning.
+///
+/// The folder is locked, so that two processes never measure the same cells side by side.
+fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Found), LabError> {
+    let dir = &options.out;
+    if !options.resume {
+        let store = Store::create(dir)?;
+        let lock = store.lock()?;
+        return Ok((store, lock, Found::default()));
+    }
+    let store = Store::open(dir)?;
+    let lock = store.lock()?;
+    let data = store.read()?;
+    let run = data.run();
+    let differs = if run.study != head.study {
+        Some("the study")
+    } else if run.seed != head.seed {
+        Some("the seed")
+    } else if run.arms != head.arms || run.networks != head.networks {
+        Some("an arm or network")
+    } else if !head.plan.starts_with(&run.plan) {
+        Some("the set of cells")
+    } else {
+        None
+    };
+    if let Some(what) = differs {
+        return Err(LabError::OtherPlan {
+            dir: dir.clone(),
+            what,
+        });
+    }
+    if head.plan.len() > run.plan.len() {
+        store.extend_run(&Run {
+            blocks: head.blocks,
+            plan: head.plan.clone(),
+            settings: Settings {
+                extended: true,
+                ..run.settings.clone()
+            },
+            ..run.clone()
+        })?;
+    }
+    let found = Found {
+        cells: data.cells().to_vec(),
+        same_boot: run.host.boot == head.host.boot,
+    };
+    Ok((store, lock, found))
+}
