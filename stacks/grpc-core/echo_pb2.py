@@ -23,7 +23,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\necho.proto\x12\ncommute.v1\"0\n\x0b\x45\x63hoRequest\x12\x10\n\x08start_ts\x18\x01 \x01(\x04\x12\x0f\n\x07padding\x18\x02 \x01(\t\".\n\tEchoReply\x12\x10\n\x08start_ts\x18\x01 \x01(\x04\x12\x0f\n\x07padding\x18\x02 \x01(\t\" \n\x0f\x44ownloadRequest\x12\r\n\x05\x62ytes\x18\x01 \x01(\x04\"\x15\n\x05\x43hunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\",\n\x0bUploadReply\x12\r\n\x05\x62ytes\x18\x01 \x01(\x04\x12\x0e\n\x06sha256\x18\x02 \x01(\t2\xf1\x01\n\x05\x42\x65nch\x12\x36\n\x04\x45\x63ho\x12\x17.commute.v1.EchoRequest\x1a\x15.commute.v1.EchoReply\x12<\n\x08\x44ownload\x12\x1b.commute.v1.DownloadRequest\x1a\x11.commute.v1.Chunk0\x01\x12\x36\n\x06Upload\x12\x11.commute.v1.Chunk\x1a\x17.commute.v1.UploadReply(\x01\x12:\n\x04\x43hat\x12\x17.commute.v1.EchoRequest\x1a\x15.commute.v1.EchoReply(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\necho.proto\x12\ncommute.v1\"0\n\x0b\x45\x63hoRequest\x12\x10\n\x08start_ts\x18\x01 \x01(\x04\x12\x0f\n\x07padding\x18\x02 \x01(\t\".\n\tEchoReply\x12\x10\n\x08start_ts\x18\x01 \x01(\x04\x12\x0f\n\x07padding\x18\x02 \x01(\t\" \n\x0f\x44ownloadRequest\x12\r\n\x05\x62ytes\x18\x01 \x01(\x04\"#\n\x05\x43hunk\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x0c\n\x04\x63ode\x18\x02 \x01(\x0c\",\n\x0bUploadReply\x12\r\n\x05\x62ytes\x18\x01 \x01(\x04\x12\x0e\n\x06sha256\x18\x02 \x01(\t2\xf1\x01\n\x05\x42\x65nch\x12\x36\n\x04\x45\x63ho\x12\x17.commute.v1.EchoRequest\x1a\x15.commute.v1.EchoReply\x12<\n\x08\x44ownload\x12\x1b.commute.v1.DownloadRequest\x1a\x11.commute.v1.Chunk0\x01\x12\x36\n\x06Upload\x12\x11.commute.v1.Chunk\x1a\x17.commute.v1.UploadReply(\x01\x12:\n\x04\x43hat\x12\x17.commute.v1.EchoRequest\x1a\x15.commute.v1.EchoReply(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,9 +37,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DOWNLOADREQUEST']._serialized_start=124
   _globals['_DOWNLOADREQUEST']._serialized_end=156
   _globals['_CHUNK']._serialized_start=158
-  _globals['_CHUNK']._serialized_end=179
-  _globals['_UPLOADREPLY']._serialized_start=181
-  _globals['_UPLOADREPLY']._serialized_end=225
-  _globals['_BENCH']._serialized_start=228
-  _globals['_BENCH']._serialized_end=469
+  _globals['_CHUNK']._serialized_end=193
+  _globals['_UPLOADREPLY']._serialized_start=195
+  _globals['_UPLOADREPLY']._serialized_end=239
+  _globals['_BENCH']._serialized_start=242
+  _globals['_BENCH']._serialized_end=483
 # @@protoc_insertion_point(module_scope)

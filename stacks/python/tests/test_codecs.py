@@ -72,7 +72,7 @@ class GeneratedModule(unittest.TestCase):
             name: [(field.number, field.name) for field in fields(message)]
             for name, message in bench_pb2.DESCRIPTOR.message_types_by_name.items()}
         self.assertEqual(generated, {name: sorted(found) for name, found in in_proto.items()},
-                         "run stacks/python/generate")
+                         "run stacks/codegen/generate")
 
 
 class Values(unittest.TestCase):
