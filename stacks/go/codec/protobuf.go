@@ -51,3 +51,22 @@ func (p protobuf) Decode(encoded []byte) (any, error) {
 }
 
 func (p protobuf) Convert(own any) any { return p.convert(own) }
+
+// The mappings in populate.go and convert.go are generated, and are what an app writes by hand: protobuf-go
+// has none. Its getters treat an absent message as an empty one.
+
+func populateAll[Plain, Own any](plain []Plain, populate func(*Plain) *Own) []*Own {
+	own := make([]*Own, len(plain))
+	for i := range plain {
+		own[i] = populate(&plain[i])
+	}
+	return own
+}
+
+func convertAll[Own, Plain any](own []*Own, convert func(*Own) Plain) []Plain {
+	plain := make([]Plain, len(own))
+	for i := range own {
+		plain[i] = convert(own[i])
+	}
+	return plain
+}

@@ -5,22 +5,8 @@ using System.Linq;
 
 namespace Commute.Bench
 {
-    sealed class Big
+    sealed partial class Big
     {
-        public int id;
-        public string name;
-        public int @int;
-        public float @float;
-        public bool @bool;
-        public int? nil;
-        public string str;
-        public List<int> arr;
-        public BigMap map;
-        public List<int> intarr;
-        public List<string> strarr;
-        public List<bool> boolarr;
-        public List<BigRecord> maparr;
-
         /// <summary>
         /// Makes the message as the study's client does, with <c>n</c> elements in each list.
         /// </summary>
@@ -46,18 +32,8 @@ namespace Commute.Bench
         }
     }
 
-    sealed class BigRecord
+    sealed partial class BigRecord
     {
-        public int id;
-        public string name;
-        public int @int;
-        public float @float;
-        public bool @bool;
-        public int? nil;
-        public string str;
-        public List<int> arr;
-        public BigMap map;
-
         public static BigRecord Make(string name, int id) => new BigRecord
         {
             id = id,
@@ -69,12 +45,5 @@ namespace Commute.Bench
             arr = new List<int> { 1, 2, 8, 9 },
             map = new BigMap { foo = "bar", buzz = 551, piyo = 2.14 },
         };
-    }
-
-    sealed class BigMap
-    {
-        public string foo;
-        public int buzz;
-        public double piyo;
     }
 }
