@@ -1,0 +1,409 @@
+//! The walk from the end of a request back to its start.
+
+use link::Direction;
+
+use crate::crossings::{Crossings, Flow, Packet, Transport, side};
+use crate::reason::{Phase, is_nagle, of_client, of_server};
+use crate::{Part, Parts};
+
+/// A pause of a sender that got nothing meanwhile, after which a timer is the reason and not the process.
+const TIMER_NS: u64 = 5_000_000;
+/// An acknowledgement that comes so much later than what it acknowledges was delayed (Linux: 40 ms; RFC 9000: 25 ms).
+const DELAYED_ACK_NS: u64 = 15_000_000;
+/// A response up to this size is written at once, so that the end of its writing precedes its first packet.
+const SHORT_RESPONSE_BYTES: u64 = 1_000;
+/// A packet of a longer response that is not a control frame.
+const LONG_PACKET_BYTES: u16 = 500;
+
+/// A request, by the clock of the packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// The transport of its connection.
+    pub transport: Transport,
+    /// The client's port.
+    pub port: u16,
+    /// The application's call.
+    pub start_ns: u64,
+    /// The application has the whole response.
+    pub end_ns: u64,
+    /// The application had handed the request over to its transport, if the client tells.
+    pub sent_ns: Option<u64>,
+    /// The handshake of TLS or QUIC was done, if it was done within the call and the client tells.
+    pub secured_ns: Option<u64>,
+    /// The server had read the request's head, and had handed over the response, by its log.
+    pub server_ns: Option<(u64, u64)>,
+    /// Bytes of the request's body.
+    pub request_bytes: u64,
+    /// Bytes of the response's body.
+    pub response_bytes: u64,
+}
+
+/// A stretch of the critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its start.
+    pub from_ns: u64,
+    /// Its end, which is the start of the next step.
+    pub to_ns: u64,
+    /// What the time was spent on.
+    pub part: Part,
+    /// The packet concerned, by its index among the cell's packets.
+    pub packet: Option<usize>,
+}
+
+/// The critical path of a request: its steps in order of time, from the call to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The steps, none of which is empty.
+    pub steps: Vec<Step>,
+}
+
+impl Path {
+    /// Returns the time of each part.
+    pub fn parts(&self) -> Parts {
+        let mut parts = Parts::default();
+        for step in &self.steps {
+            parts[step.part] += step.to_ns - step.from_ns;
+        }
+        parts
+    }
+}
+
+impl Crossings {
+    /// Returns the critical path of a request. Without packets of its connection all of it is unexplained.
+    pub fn path(&self, request: &Request) -> Path {
+        let mut walk = Walk {
+            packets: &self.packets,
+            request,
+            at_ns: request.end_ns,
+            steps: Vec::new(),
+        };
+        if let Some(flow) = self.flow_of(request.transport, request.port) {
+            walk.back(&self.flows[flow]);
+        }
+        walk.charge(request.start_ns, Part::Unexplained, None);
+        walk.steps.reverse();
+        Path { steps: walk.steps }
+    }
+}
+
+pub(crate) struct Walk<'a> {
+    pub(crate) packets: &'a [Packet],
+    pub(crate) request: &'a Request,
+    /// Everything later is charged.
+    at_ns: u64,
+    steps: Vec<Step>,
+}
+
+/// What the walk does next.
+enum Next {
+    /// A packet was delivered to the one who waited for it, for this reason.
+    Delivered(usize, Part),
+    /// A packet was sent, in the round trip under way.
+    Sent(usize, Part),
+    /// The start of the call was reached.
+    Start,
+}
+
+impl Walk<'_> {
+    /// Charges the time from `from_ns` to where the walk is.
+    fn charge(&mut self, from_ns: u64, part: Part, packet: Option<usize>) {
+        let from_ns = from_ns.clamp(self.request.start_ns, self.at_ns.max(self.request.start_ns));
+        if from_ns >= self.at_ns {
+            return;
+        }
+        let packet = packet.map(|number| self.packets[number].index);
+        let to_ns = self.at_ns;
+        self.at_ns = from_ns;
+        match self.steps.last_mut() {
+            Some(later) if later.part == part && later.packet == packet => later.from_ns = from_ns,
+            _ => self.steps.push(Step {
+                from_ns,
+                to_ns,
+                part,
+                packet,
+            }),
+        }
+    }
+
+    fn back(&mut self, flow: &Flow) {
+        let (transport, start_ns) = (self.request.transport, self.request.start_ns);
+        let delivered = &flow.delivered[side(Direction::Down)];
+        let completed = self.latest(delivered, self.request.end_ns, |packet| {
+            packet.has_data(transport) && !self.is_spurious(packet)
+        });
+        let Some(completed) = completed.filter(|&number| self.delivery_ns(number) > start_ns)
+        else {
+            return;
+        };
+        self.charge(self.delivery_ns(completed), Part::Client, None);
+        let mut next = Next::Delivered(completed, Part::Exchange);
+        // Every turn goes back to an earlier packet, or ends.
+        for _ in 0..=2 * self.packets.len() {
+            if self.at_ns <= start_ns {
+                return;
+            }
+            next = match next {
+                Next::Delivered(number, reason) => {
+                    let head = self.cross(number, reason);
+                    self.emission(flow, head, reason)
+                }
+                Next::Sent(number, reason) => self.emission(flow, number, reason),
+                Next::Start => return,
+            };
+        }
+    }
+
+    /// Charges a packet's way across the link, and returns the packet whose emission began it: itself, or the
+    /// first of the queue that it waited behind.
+    fn cross(&mut self, number: usize, reason: Part) -> usize {
+        self.charge(self.packets[number].left_ns, reason, Some(number));
+        let flow = self.packets[number].flow;
+        let mut queue = vec![number];
+        let mut earliest = number;
+        while let Some(front) = self.packets[earliest].behind {
+            if self.packets[front].left_ns <= self.request.start_ns {
+                break;
+            }
+            queue.push(front);
+            earliest = front;
+        }
+        // Of a queue that others began only the part behind the first packet of this connection is followed.
+        let own = queue.iter().rposition(|&at| self.packets[at].flow == flow);
+        let own = own.unwrap_or(0);
+        for pair in queue[..=own].windows(2) {
+            self.charge(
+                self.packets[pair[1]].left_ns,
+                self.busy(pair[0], flow),
+                Some(pair[0]),
+            );
+        }
+        let head = queue[own];
+        if let Some(&front) = queue.get(own + 1) {
+            self.charge(
+                self.packets[front].left_ns,
+                self.busy(head, flow),
+                Some(head),
+            );
+            self.charge(
+                self.packets[head].arrival_ns,
+                Part::LinkBusyOthers,
+                Some(front),
+            );
+        } else {
+            self.charge(
+                self.packets[head].arrival_ns,
+                self.busy(head, flow),
+                Some(head),
+            );
+        }
+        head
+    }
+
+    fn busy(&self, number: usize, flow: usize) -> Part {
+        match &self.packets[number] {
+            packet if packet.flow != flow => Part::LinkBusyOthers,
+            packet if packet.first_copy.is_some() => Part::LinkBusyCopies,
+            _ => Part::LinkBusy,
+        }
+    }
+
+    /// Charges the time before a packet's emission to what bound it. `reason` is that of the round trip under way.
+    fn emission(&mut self, flow: &Flow, number: usize, reason: Part) -> Next {
+        let packet = &self.packets[number];
+        let own = &flow.sent[side(packet.direction)];
+        let received = &flow.delivered[1 - side(packet.direction)];
+        let receipt = self.latest(received, packet.arrival_ns, |_| true);
+        if let Some(first) = packet.first_copy.filter(|&first| self.is_lost(first)) {
+            let part = self.recovery(receipt, packet);
+            self.charge(self.packets[first].arrival_ns, part, Some(number));
+            return Next::Sent(first, reason);
+        }
+        let place = own.partition_point(|&at| at < number);
+        let previous = place.checked_sub(1).map(|at| own[at]);
+        if packet.direction == Direction::Down
+            && let Some(next) = self.answer(received, packet, number)
+        {
+            return next;
+        }
+        // What was sent since the last receipt was sent without any.
+        let received_ns = receipt.map(|at| self.delivery_ns(at));
+        if let Some(previous) = previous
+            && received_ns.is_none_or(|at_ns| self.packets[previous].arrival_ns >= at_ns)
+        {
+            return self.unprompted(own, number, previous, reason);
+        }
+        let Some(receipt) = receipt.filter(|&at| self.delivery_ns(at) > self.request.start_ns)
+        else {
+            self.charge(self.request.start_ns, Part::Client, Some(number));
+            return Next::Start;
+        };
+        if self.request.transport == Transport::Quic
+            && let Some(lost) = self.lost_before(own, number, previous)
+        {
+            let part = self.recovery(Some(receipt), packet);
+            self.charge(self.packets[lost].arrival_ns, part, Some(number));
+            return Next::Sent(lost, reason);
+        }
+        let waited_ns = packet.arrival_ns - self.delivery_ns(receipt);
+        let is_ack = !packet.has_data(self.request.transport);
+        let endpoint = match packet.direction {
+            _ if is_ack && waited_ns >= DELAYED_ACK_NS => Part::DelayedAck,
+            Direction::Up => Part::Client,
+            Direction::Down => Part::Server,
+        };
+        self.charge(self.delivery_ns(receipt), endpoint, Some(number));
+        Next::Delivered(receipt, self.reason(flow, number, receipt, reason))
+    }
+
+    /// Returns why a packet had to wait for the receipt that allowed it.
+    fn reason(&self, flow: &Flow, number: usize, receipt: usize, under_way: Part) -> Part {
+        let phase = Phase::of(self, number, receipt);
+        let packet = &self.packets[number];
+        if !packet.has_data(self.request.transport) && phase != Phase::Handshake {
+            return under_way;
+        }
+        if phase != Phase::Handshake && is_nagle(self, flow, number, receipt) {
+            return Part::Nagle;
+        }
+        match packet.direction {
+            Direction::Up => of_client(self, flow, phase, number, receipt, under_way),
+            Direction::Down => of_server(self, flow, phase, number, receipt, under_way),
+        }
+    }
+
+    /// Where a packet is, or precedes, the first of the response: charges the server's time, and goes on at the
+    /// request's delivery.
+    fn answer(&mut self, received: &[usize], packet: &Packet, number: usize) -> Option<Next> {
+        let (read_ns, written_ns) = self.request.server_ns?;
+        if packet.arrival_ns < read_ns || !packet.has_data(self.request.transport) {
+            return None;
+        }
+        let first_ns = self.first_of_response(packet.flow, read_ns, written_ns)?;
+        if packet.arrival_ns > first_ns {
+            return None;
+        }
+        let is_upload = self.request.request_bytes > 0;
+        let request = self.latest(received, packet.arrival_ns, |up| {
+            let at_ns = up.delivery_ns.unwrap_or(u64::MAX);
+            let carries = up.has_data(self.request.transport) && !self.is_spurious(up);
+            carries && (at_ns <= read_ns || is_upload && up.payload_bytes > 100)
+        })?;
+        self.charge(self.delivery_ns(request), Part::Server, Some(number));
+        let reason = match self.delivery_ns(request) > self.request.start_ns {
+            true => Part::Exchange,
+            false => return Some(Next::Start),
+        };
+        Some(Next::Delivered(request, reason))
+    }
+
+    /// Returns when the response's first packet was sent.
+    fn first_of_response(&self, flow: usize, read_ns: u64, written_ns: u64) -> Option<u64> {
+        let is_short = self.request.response_bytes <= SHORT_RESPONSE_BYTES;
+        let (from_ns, least_bytes) = match is_short {
+            // The log's time is taken right after the hand-over, by which the kernel may have sent it.
+            true => (written_ns.saturating_sub(TIMER_NS).max(read_ns), 1),
+            false => (read_ns, LONG_PACKET_BYTES),
+        };
+        let begin = self.packets.partition_point(|p| p.arrival_ns < from_ns);
+        let mut later = self.packets[begin..].iter();
+        let first = later.find(|p| {
+            p.flow == flow
+                && p.direction == Direction::Down
+                && p.payload_bytes >= least_bytes
+                && p.has_data(self.request.transport)
+        });
+        first.map(|packet| packet.arrival_ns)
+    }
+
+    /// Charges the pause after the sender's own previous packet, since when it received nothing.
+    fn unprompted(&mut self, own: &[usize], number: usize, previous: usize, reason: Part) -> Next {
+        let packet = &self.packets[number];
+        let sent_ns = self.packets[previous].arrival_ns;
+        let pause_ns = packet.arrival_ns - sent_ns;
+        let (endpoint, written) = match packet.direction {
+            Direction::Up => (Part::Client, None),
+            Direction::Down => (Part::Server, self.request.server_ns),
+        };
+        // The application wrote meanwhile.
+        let wrote = written.is_some_and(|(_, at_ns)| {
+            at_ns > sent_ns + TIMER_NS && at_ns <= packet.arrival_ns + TIMER_NS
+        });
+        let lost = own[..own.partition_point(|&at| at < number)]
+            .iter()
+            .rev()
+            .take(64)
+            .copied()
+            .find(|&at| self.is_lost(at));
+        match lost {
+            _ if pause_ns < TIMER_NS || wrote || sent_ns < self.request.start_ns => {
+                self.charge(sent_ns, endpoint, Some(number));
+                Next::Sent(previous, reason)
+            }
+            Some(lost) => {
+                self.charge(self.packets[lost].arrival_ns, Part::LossTimer, Some(number));
+                Next::Sent(lost, reason)
+            }
+            None => {
+                self.charge(sent_ns, Part::Timer, Some(number));
+                Next::Sent(previous, reason)
+            }
+        }
+    }
+
+    /// Returns the packet whose loss a QUIC sender repaired with this one: it paused for a while, and one of the
+    /// packets before the pause was lost.
+    fn lost_before(&self, own: &[usize], number: usize, previous: Option<usize>) -> Option<usize> {
+        let packet = &self.packets[number];
+        let sent_ns = self.packets[previous?].arrival_ns;
+        if packet.arrival_ns - sent_ns < TIMER_NS {
+            return None;
+        }
+        let place = own.partition_point(|&at| at < number);
+        let window = own[..place].iter().rev().take(64).copied();
+        let mut lost = window
+            .filter(|&at| self.is_lost(at) && sent_ns - self.packets[at].arrival_ns < 2 * TIMER_NS);
+        lost.next()
+    }
+
+    /// Returns whether an acknowledgement or a timer made the sender repair a loss.
+    fn recovery(&self, receipt: Option<usize>, packet: &Packet) -> Part {
+        let prompted = |at: usize| packet.arrival_ns - self.delivery_ns(at) < TIMER_NS;
+        match receipt.is_some_and(prompted) {
+            true => Part::LossFast,
+            false => Part::LossTimer,
+        }
+    }
+
+    fn is_lost(&self, number: usize) -> bool {
+        self.packets[number].was_dropped
+    }
+
+    /// Reports whether a packet's bytes had already been delivered by an earlier copy.
+    fn is_spurious(&self, packet: &Packet) -> bool {
+        let first = packet.first_copy.map(|first| &self.packets[first]);
+        first.is_some_and(|first| {
+            first
+                .delivery_ns
+                .is_some_and(|at| Some(at) <= packet.delivery_ns)
+        })
+    }
+
+    /// Returns the last packet that was delivered by a time and meets a condition.
+    pub(crate) fn latest(
+        &self,
+        delivered: &[usize],
+        by_ns: u64,
+        is_wanted: impl Fn(&Packet) -> bool,
+    ) -> Option<usize> {
+        let end = delivered.partition_point(|&number| self.delivery_ns(number) <= by_ns);
+        let mut earlier = delivered[..end].iter().rev().copied();
+        earlier.find(|&number| is_wanted(&self.packets[number]))
+    }
+
+    /// Returns when a packet that was delivered reached its receiver.
+    pub(crate) fn delivery_ns(&self, number: usize) -> u64 {
+        let packet = &self.packets[number];
+        packet.delivery_ns.unwrap_or(packet.left_ns)
+    }
+}
