@@ -135,6 +135,7 @@ pub(super) fn claimed(
         verify_ns: None,
         allocated_bytes: row.allocated_bytes,
         allocations: row.allocations,
+        parts: BTreeMap::new(),
         exchange: (codes || claim.encodes(row.id)).then(|| Exchange {
             created_ns: row.created_ns.map(since),
             encoded_ns: row.encoded_ns.map(since),

@@ -195,6 +195,11 @@ pub struct Call {
     /// Objects that the call allocated, counted alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocations: Option<u64>,
+    /// Time by part of the critical path, in ns; together the call's time. The names are those of
+    /// docs/reference/parts.md. Empty if the call failed, if the client has a clock of its own or does
+    /// not tell its port, and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, u64>,
     /// Phases of an exchange, a submission, or a request of the study's own that was encoded and decoded
     /// within the call; absent for other calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]

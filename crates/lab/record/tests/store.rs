@@ -230,6 +230,7 @@ fn call() -> impl Strategy<Value = Call> {
             verify_ns: None,
             allocated_bytes: None,
             allocations: None,
+            parts: Default::default(),
             exchange: None,
         },
     )

@@ -6,6 +6,7 @@ mod activity;
 pub(crate) mod capabilities;
 pub(crate) mod captures;
 mod collect;
+mod critical_path;
 pub(crate) mod driver_process;
 pub(crate) mod error;
 pub(crate) mod exclusion;
@@ -140,7 +141,9 @@ impl CellRun<'_> {
         }
         let destinations = std::mem::take(&mut output.destinations);
         let claim = self.claim(destinations, &output.hello, output.run_ns, &output.tap);
-        collect(output, &claim, key)
+        let mut measured = collect(output, &claim, key)?;
+        critical_path::explain_calls(&mut measured, self.network);
+        Ok(measured)
     }
 
     /// Configures the link, and starts and sets up server and driver.

@@ -194,6 +194,7 @@ impl ImportedCall {
             verify_ns: None,
             allocated_bytes: None,
             allocations: None,
+            parts: Default::default(),
             exchange: self.exchange(),
         }
     }

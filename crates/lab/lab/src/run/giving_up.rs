@@ -107,6 +107,7 @@ mod tests {
             verify_ns: None,
             allocated_bytes: None,
             allocations: None,
+            parts: BTreeMap::new(),
             exchange: None,
         }
     }

@@ -135,6 +135,7 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
         verify_ns: None,
         allocated_bytes: None,
         allocations: None,
+        parts: Default::default(),
         exchange: None,
     };
     Cell {

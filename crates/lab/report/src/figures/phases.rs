@@ -153,6 +153,7 @@ mod tests {
             verify_ns: None,
             allocated_bytes: None,
             allocations: None,
+            parts: Default::default(),
             exchange,
         }
     }

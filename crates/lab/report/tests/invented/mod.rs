@@ -285,6 +285,7 @@ fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Op
         verify_ns: None,
         allocated_bytes: None,
         allocations: None,
+        parts: Default::default(),
         exchange: None,
     }
 }
