@@ -89,7 +89,8 @@ impl Matrix {
 
     pub(super) fn markdown(&self) -> String {
         let mut text = "# Stacks against conformance cases\n\n\
-            Written by `commute stacks check --out`; `make conformance` compares every run with it.\n\n\
+            Written by `commute stacks check --out`, with the page `index.html`; `make conformance` compares every run \
+            with\n`matrix.json`.\n\n\
             ✓ pass, ✗ fail, – unsupported (reasons below), · not applicable to this protocol.\n\n"
             .to_owned();
         text += "| stack | protocol |";
