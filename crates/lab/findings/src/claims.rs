@@ -169,7 +169,7 @@ pub(crate) struct Pair {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NotRepeated {
     /// Ids of the tables.
-    pub(crate) tables: Vec<Spanned<String>>,
+    pub(crate) tables: Vec<String>,
     /// What they hold.
     pub(crate) what: String,
     /// Why they are not repeated.

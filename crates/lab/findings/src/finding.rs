@@ -1,6 +1,6 @@
 //! One study: its claims, the published figures and our run, checked against each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use config::{ConfigError, Source};
@@ -80,20 +80,11 @@ impl Finding {
         Source::new(&self.file, &self.text).error(at, message)
     }
 
-    /// Checks that selectors name a figure each, and that every published table is spoken of.
-    fn check_published(&self) -> Result<(), ConfigError> {
-        let mut spoken_of: Vec<&str> = Vec::new();
+    /// Checks that selectors name a figure each, and that each figure is selected.
+    fn check_published(&self) -> Result<(), FindingsError> {
+        let mut selected = BTreeSet::new();
         for selector in self.claims.selectors() {
-            let (figure, _) = self.find(selector)?;
-            spoken_of.push(&figure.table);
-        }
-        for table in self.claims.not_repeated.iter().flat_map(|n| &n.tables) {
-            self.known(
-                "table",
-                table,
-                self.published.iter().map(|f| f.table.as_str()),
-            )?;
-            spoken_of.push(table.as_ref());
+            selected.insert(self.find(selector)?.0.line);
         }
         for near in self.claims.asks().filter_map(|ask| ask.near.as_ref()) {
             self.known(
@@ -102,19 +93,15 @@ impl Finding {
                 self.claims.figures.keys().map(String::as_str),
             )?;
         }
-        match self
-            .published
-            .iter()
-            .find(|f| !spoken_of.contains(&f.table.as_str()))
-        {
-            Some(figure) => Err(self.error(
-                &(0..0),
-                format!(
-                    "the published table `{}` is neither used by a claim nor listed in \
-                     `not_repeated`",
-                    figure.table
+        let mut figures = self.published.iter();
+        match figures.find(|figure| !selected.contains(&figure.line)) {
+            Some(figure) => Err(FindingsError::Data {
+                file: format!("published/{}.csv:{}", self.name, figure.line),
+                message: format!(
+                    "no claim selects this figure of table `{}`: select it in {} or delete it",
+                    figure.table, self.file
                 ),
-            )),
+            }),
             None => Ok(()),
         }
     }

@@ -12,8 +12,8 @@
 //! 4. Each claim is judged by its rule (`outcome`). `page`, `chart` and `index` only lay out;
 //!    sentences get their numbers from the data (`fill`).
 //!
-//! The same files give the same bytes. A missing name, a missing published figure and a published
-//! table that no claim mentions are errors with file and line.
+//! The same files give the same bytes. A missing name, a missing published figure and one that no
+//! claim selects are errors with file and line.
 
 mod answer;
 mod blocks;

@@ -316,7 +316,7 @@ fn repeat(finding: &Finding) -> String {
     )
 }
 
-/// Returns the published tables that are not repeated; that all are listed is checked.
+/// Returns the published tables that are not repeated.
 fn not_repeated(finding: &Finding) -> String {
     if finding.claims.not_repeated.is_empty() {
         return String::new();
@@ -325,10 +325,7 @@ fn not_repeated(finding: &Finding) -> String {
         .claims
         .not_repeated
         .iter()
-        .map(|n| {
-            let tables: Vec<&str> = n.tables.iter().map(|t| t.as_ref().as_str()).collect();
-            vec![n.what.clone(), n.why.clone(), tables.join(", ")]
-        })
+        .map(|n| vec![n.what.clone(), n.why.clone(), n.tables.join(", ")])
         .collect();
     let head = ["published", "why not", "tables"];
     format!("\n## Not repeated\n\n{}", table(&head, &rows))

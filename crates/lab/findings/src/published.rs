@@ -1,6 +1,7 @@
-//! The figures of the published studies, one per row of a CSV file (`findings/published`), and how a
-//! page names one of them.
+//! The figures of the published studies on which claims rest, one per row of a CSV file
+//! (`findings/published`), and how a page names one of them.
 
+use csv::StringRecord;
 use serde::Deserialize;
 
 use crate::FindingsError;
@@ -47,6 +48,9 @@ pub(crate) struct Figure {
     pub(crate) source: String,
     /// The reason for the flag.
     pub(crate) note: String,
+    /// Its line in the file, from 1.
+    #[serde(skip)]
+    pub(crate) line: u64,
 }
 
 /// The unit of a published figure.
@@ -111,13 +115,21 @@ pub(crate) struct Selector {
 
 /// Reads a file of figures; `file` names it in errors.
 pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Figure>, FindingsError> {
-    csv::Reader::from_reader(text.as_bytes())
-        .deserialize()
-        .collect::<Result<_, csv::Error>>()
-        .map_err(|e| FindingsError::Data {
-            file: file.to_owned(),
-            message: e.to_string(),
-        })
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let mut read = || -> Result<Vec<Figure>, csv::Error> {
+        let columns = reader.headers()?.clone();
+        let figure = |row: Result<StringRecord, csv::Error>| {
+            let row = row?;
+            let line = row.position().map_or(0, csv::Position::line);
+            let figure = row.deserialize(Some(&columns))?;
+            Ok(Figure { line, ..figure })
+        };
+        reader.records().map(figure).collect()
+    };
+    read().map_err(|e| FindingsError::Data {
+        file: file.to_owned(),
+        message: e.to_string(),
+    })
 }
 
 impl Selector {
@@ -226,6 +238,13 @@ mod tests {
         ] {
             assert_eq!(digits(value), text);
         }
+    }
+
+    #[test]
+    fn figures_know_their_lines() {
+        let figures = parse("x.csv", &FILE.replace("gRPC,POST", "gRPC,\"a\nPOST\"")).unwrap();
+        let lines: Vec<u64> = figures.iter().map(|figure| figure.line).collect();
+        assert_eq!(lines, [2, 4, 5]);
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use findings::{FindingsError, build, differing, write_all};
+use flate2::read::GzDecoder;
 use testing::golden;
 
 /// Returns the folder of a made-up study with a small real run, and of one that was not run.
@@ -135,16 +138,6 @@ fn mistakes_in_claims_are_errors_with_file_and_line() {
             "made-up/claims.toml:22: `within` and `within_ms` go together",
         ),
         (
-            "tables = [\"battery\"]",
-            "tables = []",
-            "the published table `battery` is neither used by a claim",
-        ),
-        (
-            "tables = [\"battery\"]",
-            "tables = [\"batery\"]",
-            "unknown table `batery` (did you mean `battery`?)",
-        ),
-        (
             "[\"lan\", \"4g-tether\"]",
             "[]\nname = \"two\"",
             "a named answer has a single network",
@@ -154,6 +147,62 @@ fn mistakes_in_claims_are_errors_with_file_and_line() {
         let found = copy.edit(file, from, to).error();
         assert!(found.contains(error), "{to}: {found}");
     }
+}
+
+#[test]
+fn published_figures_that_no_claim_selects_are_errors_with_file_and_line() {
+    let copy = Copy::new();
+    let selected = "made-up,loading,phone,LAN,";
+    let added = "made-up,battery,phone,,QUIC,image,energy,,,,,12,percent,,,document,ok,,\n";
+    let both = added.to_owned() + selected;
+    copy.edit("published/made-up.csv", selected, &both);
+    assert_eq!(
+        copy.error(),
+        "published/made-up.csv:3: no claim selects this figure of table `battery`: select it in \
+         made-up/claims.toml or delete it"
+    );
+    let copy = Copy::new();
+    let claims = "made-up/claims.toml";
+    copy.edit(claims, "codec = { table = \"claims\" }", "")
+        .edit(claims, "near = \"codec\"", "");
+    let error = copy.error();
+    assert!(error.starts_with("published/made-up.csv:4: "), "{error}");
+}
+
+/// The archive has what claims select, and the tables that they do not repeat.
+#[test]
+fn archived_tables_are_selected_or_not_repeated() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../findings");
+    let mut archive = String::new();
+    let file = fs::File::open(root.join("published/all.csv.gz")).unwrap();
+    GzDecoder::new(file).read_to_string(&mut archive).unwrap();
+    let rows: BTreeSet<&str> = archive.lines().skip(1).collect();
+    let archived: BTreeSet<String> = rows.iter().map(|row| study_and_table(row)).collect();
+    let studies: BTreeSet<&str> = rows
+        .iter()
+        .filter_map(|row| row.split(',').next())
+        .collect();
+    let mut claimed = BTreeSet::new();
+    for study in studies {
+        let selected = fs::read_to_string(root.join(format!("published/{study}.csv"))).unwrap();
+        for row in selected.lines().skip(1) {
+            assert!(rows.contains(row), "not in the archive: {row}");
+            claimed.insert(study_and_table(row));
+        }
+        let claims = fs::read_to_string(root.join(study).join("claims.toml")).unwrap();
+        let claims: toml::Table = claims.parse().unwrap();
+        for entry in claims["not_repeated"].as_array().unwrap() {
+            for table in entry["tables"].as_array().unwrap() {
+                claimed.insert(format!("{study},{}", table.as_str().unwrap()));
+            }
+        }
+    }
+    assert_eq!(archived, claimed);
+}
+
+/// Returns the first two columns of a row of published figures.
+fn study_and_table(row: &str) -> String {
+    row.split(',').take(2).collect::<Vec<_>>().join(",")
 }
 
 /// A pair that no file has must be extracted, not guessed.
