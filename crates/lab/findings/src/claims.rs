@@ -39,6 +39,11 @@ pub(crate) struct Claims {
     /// What the index recommends from this study.
     #[serde(default, rename = "need")]
     pub(crate) needs: Vec<Need>,
+    /// A page that people write and that has the tables, from the folder of all findings.
+    pub(crate) page: Option<String>,
+    /// The tables of that page.
+    #[serde(default, rename = "table")]
+    pub(crate) tables: Vec<Table>,
 }
 
 /// One claim.
@@ -188,6 +193,22 @@ pub(crate) struct Need {
     pub(crate) words: String,
 }
 
+/// Medians of a run: a row for each network and measure, a column for each arm.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Table {
+    /// Its name in the page.
+    pub(crate) name: Spanned<String>,
+    /// The run it is from.
+    pub(crate) run: Option<Spanned<String>>,
+    /// The networks.
+    pub(crate) networks: Vec<Spanned<String>>,
+    /// The labels of the measures.
+    pub(crate) measures: Vec<Spanned<String>>,
+    /// Two arms or more; the others are compared with the first.
+    pub(crate) arms: Vec<Spanned<String>>,
+}
+
 impl Claims {
     /// Parses `claims.toml`.
     pub(crate) fn parse(source: &Source<'_>) -> Result<Claims, ConfigError> {
@@ -201,8 +222,18 @@ impl Claims {
         let asked = claims.asks().map(|ask| &ask.run);
         let drawn = claims.drawn().map(|pair| &pair.run);
         let needed = claims.needs.iter().map(|need| &need.run);
-        for run in asked.chain(drawn).chain(needed).flatten() {
+        let listed = claims.tables.iter().map(|table| &table.run);
+        for run in asked.chain(drawn).chain(needed).chain(listed).flatten() {
             known(source, "run", run, claims.runs.iter().map(String::as_str))?;
+        }
+        for table in &claims.tables {
+            let error = |message| Err(source.error(&table.name.span(), message));
+            if claims.page.is_none() {
+                return error("a table needs a `page` to stand in");
+            }
+            if table.arms.len() < 2 {
+                return error("a table has two arms or more");
+            }
         }
         Ok(claims)
     }
@@ -219,7 +250,7 @@ impl Claims {
             .flat_map(|claim| claim.answers.iter().chain(&claim.confounds))
     }
 
-    /// Returns every pair of arms of a run that answers or the chart compare in one measure.
+    /// Returns every pair of arms of a run that answers, the chart or tables compare in one measure.
     pub(crate) fn pairs<'a>(
         &'a self,
         run: &'a str,
@@ -229,8 +260,13 @@ impl Claims {
         let drawn = self
             .drawn()
             .map(|pair| (&pair.run, &pair.arm, &pair.against));
+        let listed = self.tables.iter().flat_map(|table| {
+            let others = table.arms.iter().skip(1);
+            others.map(|arm| (&table.run, arm, &table.arms[0]))
+        });
         let of_run = asked
             .chain(drawn)
+            .chain(listed)
             .filter(move |(named, ..)| self.run(named) == run);
         of_run.map(|(_, arm, against)| (arm, against))
     }

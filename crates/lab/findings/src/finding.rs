@@ -76,7 +76,11 @@ impl Finding {
         Ok(finding)
     }
 
-    fn error(&self, at: &std::ops::Range<usize>, message: impl Into<String>) -> ConfigError {
+    pub(crate) fn error(
+        &self,
+        at: &std::ops::Range<usize>,
+        message: impl Into<String>,
+    ) -> ConfigError {
         Source::new(&self.file, &self.text).error(at, message)
     }
 
@@ -113,9 +117,11 @@ impl Finding {
         let asks = || claims.asks().filter(|ask| is_asked(&ask.run));
         let drawn = || claims.drawn().filter(|pair| is_asked(&pair.run));
         let needs = claims.needs.iter().filter(|need| is_asked(&need.run));
+        let tables = || claims.tables.iter().filter(|table| is_asked(&table.run));
         let networks = asks()
             .flat_map(|ask| &ask.networks)
-            .chain(drawn().map(|p| &p.network));
+            .chain(drawn().map(|p| &p.network))
+            .chain(tables().flat_map(|table| &table.networks));
         for network in networks {
             self.known(
                 "network",
@@ -126,7 +132,8 @@ impl Finding {
         let measures = asks()
             .flat_map(|ask| [Some(&ask.measure), ask.against_measure.as_ref()])
             .flatten()
-            .chain(drawn().map(|pair| &pair.measure));
+            .chain(drawn().map(|pair| &pair.measure))
+            .chain(tables().flat_map(|table| &table.measures));
         for measure in measures.chain(needs.map(|need| &need.measure)) {
             self.known("measure", measure, decided.measures())?;
         }
@@ -280,7 +287,8 @@ impl Ours {
         })
     }
 
-    fn place(&self, network: &str, measure: &str, arm: &str) -> Place {
+    /// Returns the place of an arm in a measure on a network.
+    pub(crate) fn place(&self, network: &str, measure: &str, arm: &str) -> Place {
         Place {
             kind: self.decided.kind(measure).unwrap_or(Kind::Time),
             network: network.to_owned(),
@@ -320,7 +328,8 @@ impl Ours {
         self.decided.median(place)
     }
 
-    fn is_invalid(&self, network: &str) -> bool {
+    /// Reports whether nothing is decided on a network.
+    pub(crate) fn is_invalid(&self, network: &str) -> bool {
         let is = |n: &&run::Network| n.name == network && n.advice == Advice::Invalid;
         self.run.networks.iter().any(|n| is(&n))
     }
@@ -336,14 +345,8 @@ impl Ours {
             .speedup
     }
 
-    /// Returns the comparison of an arm with the baseline.
-    pub(crate) fn with_baseline(
-        &self,
-        network: &str,
-        measure: &str,
-        arm: &str,
-    ) -> Option<Comparison> {
-        let arm = self.place(network, measure, arm);
-        self.decided.comparison(&arm, &self.run.baseline)
+    /// Returns the comparison of an arm with another.
+    pub(crate) fn compare(&self, arm: &Place, against: &str) -> Option<Comparison> {
+        self.decided.comparison(arm, against)
     }
 }

@@ -96,7 +96,10 @@ fn needs(finding: &Finding) -> Vec<Vec<String>> {
 fn sure(ours: &Ours, network: &Network, need: &Need) -> String {
     let baseline = &ours.run.baseline;
     let rival = need.best.iter().find(|arm| *arm != baseline);
-    let compared = rival.and_then(|arm| ours.with_baseline(&network.name, &need.label, arm));
+    let compared = rival.and_then(|arm| {
+        let arm = ours.place(&network.name, &need.label, arm);
+        ours.compare(&arm, baseline)
+    });
     let mut words = match &compared {
         Some(c) if c.verdict == Verdict::Faster => {
             let gain = c.speedup.as_ref().map(factor).unwrap_or_default();

@@ -10,7 +10,7 @@
 //! 3. [`build`] reads `findings/`, and decides the comparisons again by the report's own code
 //!    (`decided`). A page and its run's report thus have the same verdicts and intervals.
 //! 4. Each claim is judged by its rule (`outcome`). `page`, `chart` and `index` only lay out;
-//!    sentences get their numbers from the data (`fill`).
+//!    sentences get their numbers from the data (`fill`), and so do `tables` in a page that people write.
 //!
 //! The same files give the same bytes. A missing name, a missing published figure and one that no
 //! claim selects are errors with file and line.
@@ -28,6 +28,7 @@ mod outcome;
 mod page;
 mod published;
 mod run;
+mod tables;
 mod words;
 
 use std::collections::BTreeMap;
@@ -142,6 +143,10 @@ pub fn build(root: &Path) -> Result<BTreeMap<PathBuf, String>, FindingsError> {
             files.insert(dir.join(PAGE), page::page(finding)?);
             if let Some(chart) = &finding.claims.figure {
                 files.insert(dir.join(page::CHART), chart::svg(finding, chart)?);
+            }
+            if let Some(page) = &finding.claims.page {
+                let text = read(&root.join(page))?;
+                files.insert(page.into(), tables::fill(finding, page, &text)?);
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::finding::{CLAIMS, Finding, files};
 use crate::outcome::Outcome;
 use crate::published::digits;
 use crate::run::Run;
-use crate::words::{factor, or_unknown, plain, table, verdict};
+use crate::words::{block_count, factor, or_unknown, plain, table, verdict};
 
 /// The chart of a study.
 pub(crate) const CHART: &str = "figure.svg";
@@ -65,7 +65,7 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
 }
 
 /// Returns the version of commute and its commits.
-fn version(run: &Run) -> String {
+pub(crate) fn version(run: &Run) -> String {
     match run.commits.is_empty() {
         true => format!("commute {}", run.commute),
         false => format!(
@@ -180,19 +180,13 @@ fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> 
         .iter()
         .filter_map(|a| Some(a.comparison.as_ref()?.difference.blocks))
         .collect();
-    let note = match (blocks.iter().min(), blocks.iter().max()) {
-        (Some(fewest), Some(most)) => {
-            let blocks = match fewest == most {
-                true => count(*most, "block"),
-                false => format!("{fewest} to {most} blocks"),
-            };
-            format!(
-                "\nIntervals of differences and factors cover {}, those of an arm 95 %; {blocks}. \
-                 A factor above 1 favours the arm.\n",
-                levels.join(" or ")
-            )
-        }
-        _ => String::new(),
+    let note = match block_count(&blocks) {
+        Some(blocks) => format!(
+            "\nIntervals of differences and factors cover {}, those of an arm 95 %; {blocks}. \
+             A factor above 1 favours the arm.\n",
+            levels.join(" or ")
+        ),
+        None => String::new(),
     };
     table(&head, &rows) + &note
 }

@@ -13,6 +13,15 @@ pub(crate) fn or_unknown(words: Option<String>) -> String {
     words.unwrap_or_else(|| "-".to_owned())
 }
 
+/// Returns the fewest and the most blocks, e.g. `6 to 8 blocks`; `None` without figures.
+pub(crate) fn block_count(blocks: &[usize]) -> Option<String> {
+    let (fewest, most) = (*blocks.iter().min()?, *blocks.iter().max()?);
+    Some(match fewest == most {
+        true => report::count(most, "block"),
+        false => format!("{fewest} to {most} blocks"),
+    })
+}
+
 /// Returns the words for a verdict on times or on bytes.
 pub(crate) fn verdict(verdict: Verdict, kind: Kind) -> &'static str {
     match (kind, verdict) {

@@ -29,6 +29,7 @@ impl Copy {
             "made-up/made-up.json",
             "made-up/made-up.csv",
             "waiting/claims.toml",
+            "figures.md",
         ] {
             let to = copy.0.path().join(file);
             fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -65,7 +66,12 @@ fn the_made_up_pages_are_made_again() {
     let names: Vec<&str> = files.keys().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["README.md", "made-up/README.md", "made-up/figure.svg"]
+        [
+            "README.md",
+            "figures.md",
+            "made-up/README.md",
+            "made-up/figure.svg"
+        ]
     );
     for (path, text) in &files {
         golden(fixture().join(path), text);
@@ -99,43 +105,68 @@ fn mistakes_in_claims_are_errors_with_file_and_line() {
         (
             "arm = \"quinn h3\"",
             "arm = \"quin h3\"",
-            "made-up/claims.toml:20: unknown arm `quin h3` (did you mean `quinn h3`?)",
+            "made-up/claims.toml:21: unknown arm `quin h3` (did you mean `quinn h3`?)",
         ),
         (
             "\"4g-tether\"",
             "\"4g-tehter\"",
-            "made-up/claims.toml:18: unknown network `4g-tehter` (did you mean",
+            "made-up/claims.toml:19: unknown network `4g-tehter` (did you mean",
         ),
         (
             "measure = \"image\"",
             "measure = \"imag\"",
-            "made-up/claims.toml:19: unknown measure `imag` (did you mean",
+            "made-up/claims.toml:20: unknown measure `imag` (did you mean",
         ),
         (
             "network = \"4G\"",
             "network = \"5G\"",
-            "made-up/claims.toml:8: no published figure",
+            "made-up/claims.toml:9: no published figure",
         ),
         (
             "network = \"4G\"",
             "platform = \"phone\"",
-            "made-up/claims.toml:8: 2 published figures",
+            "made-up/claims.toml:9: 2 published figures",
         ),
         (
             "{quic}",
             "{quick}",
-            "made-up/claims.toml:12: nothing is named `quick` (did you mean `quic`?)",
+            "made-up/claims.toml:13: nothing is named `quick` (did you mean `quic`?)",
         ),
         (
             "{image.speedup}",
             "{image.sped}",
-            "made-up/claims.toml:13: nothing is named `image.sped`",
+            "made-up/claims.toml:14: nothing is named `image.sped`",
         ),
         ("at_least = 1.2", "at_lest = 1.2", "unknown field `at_lest`"),
         (
             "at_least = 1.2",
             "within_ms = 2",
-            "made-up/claims.toml:22: `within` and `within_ms` go together",
+            "made-up/claims.toml:23: `within` and `within_ms` go together",
+        ),
+        (
+            "[\"image\", \"bytes on the wire\"]",
+            "[\"imag\"]",
+            "made-up/claims.toml:108: unknown measure `imag` (did you mean",
+        ),
+        (
+            "arms = [\"hyper h2\", \"quinn h3\"]",
+            "arms = [\"hyper h2\", \"quin h3\"]",
+            "made-up/claims.toml:109: unknown arm `quin h3` (did you mean",
+        ),
+        (
+            "arms = [\"hyper h2\", \"quinn h3\"]",
+            "arms = [\"hyper h2\"]",
+            "made-up/claims.toml:106: a table has two arms or more",
+        ),
+        (
+            "page = \"figures.md\"",
+            "",
+            "made-up/claims.toml:106: a table needs a `page` to stand in",
+        ),
+        (
+            "name = \"images\"",
+            "name = \"image\"",
+            "figures.md:5: made-up/claims.toml has no [[table]] named `images`",
         ),
         (
             "[\"lan\", \"4g-tether\"]",
@@ -237,6 +268,43 @@ fn networks_whose_results_must_not_be_used_decide_nothing() {
     assert!(page.contains("Ours: **not decided**") && !page.contains("Ours: **not the same**"));
     let index = build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
     assert!(index.contains("the results must not be used"));
+}
+
+#[test]
+fn mistakes_in_a_page_with_tables_are_errors_with_file_and_line() {
+    for (from, to, error) in [
+        (
+            "<!-- end -->",
+            "",
+            "figures.md:5: table `images` has no end",
+        ),
+        (
+            "<!-- findings: images -->",
+            "",
+            "made-up/claims.toml:106: figures.md has no line `<!-- findings: images -->`",
+        ),
+        (
+            "And this.",
+            "<!-- findings: images -->",
+            "made-up/claims.toml has no [[table]] named `images`, or the page has it twice",
+        ),
+    ] {
+        let copy = Copy::new();
+        let found = copy.edit("figures.md", from, to).error();
+        assert!(found.contains(error), "{found}");
+    }
+}
+
+/// The lines between the marks are the command's, the others stay.
+#[test]
+fn tables_in_a_page_follow_their_data() {
+    let copy = Copy::new();
+    let page = || build(copy.0.path()).unwrap()[Path::new("figures.md")].clone();
+    let before = page();
+    copy.edit("figures.md", "| lan |", "| by hand |");
+    assert_eq!(page(), before);
+    copy.edit("figures.md", "And this.", "And that.");
+    assert_eq!(page(), before.replace("And this.", "And that."));
 }
 
 /// Other data, other page: no number of it is written by hand.
