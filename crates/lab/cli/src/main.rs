@@ -43,6 +43,7 @@ enum Verb {
     Codec(verb::codec::Args),
     Report(verb::report::Args),
     Compare(verb::compare::Args),
+    Why(verb::why::Args),
     /// For commute's own repository.
     #[command(hide = true)]
     Findings(verb::findings::Args),
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         Verb::Codec(args) => verb::codec::run(&args),
         Verb::Report(args) => verb::report::run(&args),
         Verb::Compare(args) => verb::compare::run(&args),
+        Verb::Why(args) => verb::why::run(&args),
         Verb::Findings(args) => verb::findings::run(&args),
         Verb::Doctor(args) => verb::doctor::run(&args),
         Verb::Import(args) => verb::import::run(&args),

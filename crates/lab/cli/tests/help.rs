@@ -16,6 +16,7 @@ fn help_matches_golden_files() {
         "codec",
         "report",
         "compare",
+        "why",
         "findings",
         "studies",
         "doctor",

@@ -13,7 +13,7 @@
 //! | a delivery | the packet's departure from the bottleneck | a round trip, by its reason |
 //! | a departure | the packet's arrival, or the departure of the packet in front | link busy, by whose bytes |
 //! | a packet's emission | the application's write, the receipt that allowed it, or a timer | client, server, timer |
-//! | the emission of bytes that were sent before and lost | the emission of the first copy | loss recovery |
+//! | the emission of bytes that were sent before and lost | the acknowledgement or the timer that told of the loss | loss recovery |
 //!
 //! A link that is busy is followed along its queue. A saturated link is thus charged as bytes over rate, and round
 //! trips count only where the link was idle. The steps tile the request's time, so that the parts sum to it exactly.

@@ -23,6 +23,8 @@ pub enum Part {
     Nagle,
     /// Round trips in which a sender waited for acknowledgements with its window full (RFC 5681).
     CongestionWindow,
+    /// The same, after packets of the connection were lost.
+    WindowAfterLoss,
     /// Round trips in which a sender had everything acknowledged and waited for credit (RFC 9113 section 6.9).
     FlowControl,
     /// The round trip of request and response.
@@ -33,9 +35,9 @@ pub enum Part {
     LinkBusyCopies,
     /// The bottleneck sent bytes of other connections.
     LinkBusyOthers,
-    /// From a packet's loss to its copy, which an acknowledgement triggered (RFC 5681 section 3.2, RFC 9002 section 6.1).
+    /// The round trip in which acknowledgements told of a loss (RFC 5681 section 3.2, RFC 9002 section 6.1).
     LossFast,
-    /// From a packet's loss to its copy, which a timer triggered (RFC 6298, RFC 9002 section 6.2).
+    /// A timer told of a loss, with the round trip before it (RFC 6298, RFC 9002 section 6.2).
     LossTimer,
     /// A receiver delayed an acknowledgement that its peer waited for (RFC 1122 section 4.2.3.2).
     DelayedAck,
@@ -47,7 +49,7 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order in which they are shown.
-    pub const ALL: [Part; 19] = [
+    pub const ALL: [Part; 20] = [
         Part::TcpHandshake,
         Part::TlsHandshake,
         Part::QuicHandshake,
@@ -57,6 +59,7 @@ impl Part {
         Part::DelayedAck,
         Part::Exchange,
         Part::CongestionWindow,
+        Part::WindowAfterLoss,
         Part::FlowControl,
         Part::LinkBusy,
         Part::LinkBusyCopies,
@@ -81,6 +84,7 @@ impl Part {
             Part::Settings => "settings",
             Part::Nagle => "nagle",
             Part::CongestionWindow => "congestion_window",
+            Part::WindowAfterLoss => "window_after_loss",
             Part::FlowControl => "flow_control",
             Part::Exchange => "exchange",
             Part::LinkBusy => "link_busy",
@@ -105,8 +109,10 @@ impl Part {
                 | Part::Settings
                 | Part::Nagle
                 | Part::CongestionWindow
+                | Part::WindowAfterLoss
                 | Part::FlowControl
                 | Part::Exchange
+                | Part::LossFast
         )
     }
 }

@@ -46,19 +46,17 @@ impl Phase {
     }
 }
 
-/// Reports whether a packet belongs to a handshake of TLS or QUIC. Only the first packet of a flight of several
-/// segments over TCP looks like one; the client's own time tells of the others.
+/// Reports whether a packet belongs to a handshake of TLS or QUIC, by the client's own time if it tells. Over TCP
+/// the first packet of a flight looks like one, but so can any other.
 fn is_handshake(walk: &Walk<'_>, packet: &Packet) -> bool {
+    let secured = walk.request.secured_ns;
     let looks = match walk.request.transport {
-        Transport::Tcp => packet.payload_bytes > 0 && packet.first_byte == TLS_HANDSHAKE,
-        Transport::Quic => packet.payload_bytes > 0 && packet.first_byte & QUIC_LONG != 0,
+        Transport::Tcp => secured.is_none() && packet.first_byte == TLS_HANDSHAKE,
+        Transport::Quic => packet.first_byte & QUIC_LONG != 0,
     };
     let at_ns = packet.delivery_ns.unwrap_or(packet.left_ns);
-    looks
-        || walk
-            .request
-            .secured_ns
-            .is_some_and(|secured_ns| at_ns <= secured_ns)
+    let is_early = secured.is_some_and(|secured_ns| at_ns <= secured_ns);
+    walk.request.opens && (looks && packet.payload_bytes > 0 || is_early)
 }
 
 /// Reports whether Nagle's algorithm held a segment back (RFC 896): it is short, an earlier short one was not yet
@@ -122,8 +120,8 @@ pub(crate) fn of_client(
             match was_idle(walk, flow, number, receipt) {
                 _ if !uploaded && received.has_data(walk.request.transport) => Part::Settings,
                 Some(true) => Part::FlowControl,
-                Some(false) => Part::CongestionWindow,
-                None if uploaded => Part::CongestionWindow,
+                Some(false) => window(walk, flow, number),
+                None if uploaded => window(walk, flow, number),
                 None => Part::Unexplained,
             }
         }
@@ -147,8 +145,18 @@ pub(crate) fn of_server(
         Phase::Request => under_way,
         Phase::Response => match was_idle(walk, flow, number, receipt) {
             Some(true) if walk.packets[receipt].payload_bytes > 0 => Part::FlowControl,
-            _ => Part::CongestionWindow,
+            _ => window(walk, flow, number),
         },
+    }
+}
+
+/// Returns the congestion window as the reason, which may have been reduced.
+fn window(walk: &Walk<'_>, flow: &Flow, number: usize) -> Part {
+    let own = &flow.sent[side(walk.packets[number].direction)];
+    let earlier = &own[..own.partition_point(|&at| at < number)];
+    match earlier.iter().any(|&at| walk.packets[at].was_dropped) {
+        true => Part::WindowAfterLoss,
+        false => Part::CongestionWindow,
     }
 }
 

@@ -184,6 +184,7 @@ fn request(transport: Transport, start_ns: u64, end_ns: u64) -> Request {
         end_ns,
         sent_ns: None,
         secured_ns: None,
+        opens: start_ns <= 10 * MS,
         server_ns: None,
         request_bytes: 0,
         response_bytes: 100,

@@ -10,8 +10,10 @@ use crate::{Part, Parts};
 const TIMER_NS: u64 = 5_000_000;
 /// An acknowledgement that comes so much later than what it acknowledges was delayed (Linux: 40 ms; RFC 9000: 25 ms).
 const DELAYED_ACK_NS: u64 = 15_000_000;
-/// A response up to this size is written at once, so that the end of its writing precedes its first packet.
-const SHORT_RESPONSE_BYTES: u64 = 1_000;
+/// A body up to this size is written at once; the end of its writing precedes its first packet.
+const SHORT_BYTES: u64 = 1_000;
+/// A longer packet than this is no control frame alone.
+const CONTROL_BYTES: u16 = 100;
 /// A packet of a longer response that is not a control frame.
 const LONG_PACKET_BYTES: u16 = 500;
 
@@ -30,6 +32,8 @@ pub struct Request {
     pub sent_ns: Option<u64>,
     /// The handshake of TLS or QUIC was done, if it was done within the call and the client tells.
     pub secured_ns: Option<u64>,
+    /// The call opened the connection.
+    pub opens: bool,
     /// The server had read the request's head, and had handed over the response, by its log.
     pub server_ns: Option<(u64, u64)>,
     /// Bytes of the request's body.
@@ -99,8 +103,8 @@ pub(crate) struct Walk<'a> {
 enum Next {
     /// A packet was delivered to the one who waited for it, for this reason.
     Delivered(usize, Part),
-    /// A packet was sent, in the round trip under way.
-    Sent(usize, Part),
+    /// A packet was sent, in the round trip under way; with what its sender sent next without another receipt.
+    Sent(usize, Part, usize),
     /// The start of the call was reached.
     Start,
 }
@@ -146,9 +150,9 @@ impl Walk<'_> {
             next = match next {
                 Next::Delivered(number, reason) => {
                     let head = self.cross(number, reason);
-                    self.emission(flow, head, reason)
+                    self.emission(flow, head, reason, head)
                 }
-                Next::Sent(number, reason) => self.emission(flow, number, reason),
+                Next::Sent(number, reason, next) => self.emission(flow, number, reason, next),
                 Next::Start => return,
             };
         }
@@ -208,17 +212,17 @@ impl Walk<'_> {
         }
     }
 
-    /// Charges the time before a packet's emission to what bound it. `reason` is that of the round trip under way.
-    fn emission(&mut self, flow: &Flow, number: usize, reason: Part) -> Next {
+    /// Charges the time before a packet's emission to what bound it. `reason` is that of the round trip under way, and
+    /// `subject` the packet with data that the same receipt allowed.
+    fn emission(&mut self, flow: &Flow, number: usize, reason: Part, subject: usize) -> Next {
         let packet = &self.packets[number];
+        let subject = match packet.has_data(self.request.transport) {
+            true => number,
+            false => subject,
+        };
         let own = &flow.sent[side(packet.direction)];
         let received = &flow.delivered[1 - side(packet.direction)];
         let receipt = self.latest(received, packet.arrival_ns, |_| true);
-        if let Some(first) = packet.first_copy.filter(|&first| self.is_lost(first)) {
-            let part = self.recovery(receipt, packet);
-            self.charge(self.packets[first].arrival_ns, part, Some(number));
-            return Next::Sent(first, reason);
-        }
         let place = own.partition_point(|&at| at < number);
         let previous = place.checked_sub(1).map(|at| own[at]);
         if packet.direction == Direction::Down
@@ -231,29 +235,29 @@ impl Walk<'_> {
         if let Some(previous) = previous
             && received_ns.is_none_or(|at_ns| self.packets[previous].arrival_ns >= at_ns)
         {
-            return self.unprompted(own, number, previous, reason);
+            return self.unprompted(own, number, previous, reason, subject);
         }
+        let repairs = self.repairs(own, number, previous);
         let Some(receipt) = receipt.filter(|&at| self.delivery_ns(at) > self.request.start_ns)
         else {
             self.charge(self.request.start_ns, Part::Client, Some(number));
             return Next::Start;
         };
-        if self.request.transport == Transport::Quic
-            && let Some(lost) = self.lost_before(own, number, previous)
-        {
-            let part = self.recovery(Some(receipt), packet);
-            self.charge(self.packets[lost].arrival_ns, part, Some(number));
-            return Next::Sent(lost, reason);
-        }
         let waited_ns = packet.arrival_ns - self.delivery_ns(receipt);
         let is_ack = !packet.has_data(self.request.transport);
         let endpoint = match packet.direction {
+            _ if repairs && waited_ns >= TIMER_NS => Part::LossTimer,
             _ if is_ack && waited_ns >= DELAYED_ACK_NS => Part::DelayedAck,
             Direction::Up => Part::Client,
             Direction::Down => Part::Server,
         };
         self.charge(self.delivery_ns(receipt), endpoint, Some(number));
-        Next::Delivered(receipt, self.reason(flow, number, receipt, reason))
+        let reason = match repairs {
+            true if waited_ns >= TIMER_NS => Part::LossTimer,
+            true => Part::LossFast,
+            false => self.reason(flow, subject, receipt, reason),
+        };
+        Next::Delivered(receipt, reason)
     }
 
     /// Returns why a packet had to wait for the receipt that allowed it.
@@ -276,19 +280,26 @@ impl Walk<'_> {
     /// request's delivery.
     fn answer(&mut self, received: &[usize], packet: &Packet, number: usize) -> Option<Next> {
         let (read_ns, written_ns) = self.request.server_ns?;
-        if packet.arrival_ns < read_ns || !packet.has_data(self.request.transport) {
+        if !packet.has_data(self.request.transport) {
             return None;
         }
         let first_ns = self.first_of_response(packet.flow, read_ns, written_ns)?;
         if packet.arrival_ns > first_ns {
             return None;
         }
-        let is_upload = self.request.request_bytes > 0;
-        let request = self.latest(received, packet.arrival_ns, |up| {
-            let at_ns = up.delivery_ns.unwrap_or(u64::MAX);
+        // Of an upload the server needs all that came before its response.
+        let by_ns = match self.request.request_bytes {
+            0 => read_ns,
+            _ => packet.arrival_ns.max(read_ns),
+        };
+        let request = self.latest(received, by_ns, |up| {
+            let is_late = up.delivery_ns.is_none_or(|at_ns| at_ns > read_ns);
             let carries = up.has_data(self.request.transport) && !self.is_spurious(up);
-            carries && (at_ns <= read_ns || is_upload && up.payload_bytes > 100)
+            carries && (!is_late || up.payload_bytes > CONTROL_BYTES)
         })?;
+        if packet.arrival_ns < self.delivery_ns(request) {
+            return None;
+        }
         self.charge(self.delivery_ns(request), Part::Server, Some(number));
         let reason = match self.delivery_ns(request) > self.request.start_ns {
             true => Part::Exchange,
@@ -297,27 +308,29 @@ impl Walk<'_> {
         Some(Next::Delivered(request, reason))
     }
 
-    /// Returns when the response's first packet was sent.
+    /// Returns when the response's first packet was sent. The server logs the end of writing right after the
+    /// hand-over, by which the kernel may have sent the packet.
     fn first_of_response(&self, flow: usize, read_ns: u64, written_ns: u64) -> Option<u64> {
-        let is_short = self.request.response_bytes <= SHORT_RESPONSE_BYTES;
-        let (from_ns, least_bytes) = match is_short {
-            // The log's time is taken right after the hand-over, by which the kernel may have sent it.
-            true => (written_ns.saturating_sub(TIMER_NS).max(read_ns), 1),
-            false => (read_ns, LONG_PACKET_BYTES),
+        if self.request.response_bytes <= SHORT_BYTES {
+            return Some(written_ns.saturating_add(TIMER_NS));
+        }
+        let begin = self.packets.partition_point(|p| p.arrival_ns < read_ns);
+        let is_first = |p: &&Packet| {
+            p.flow == flow && p.direction == Direction::Down && p.payload_bytes >= LONG_PACKET_BYTES
         };
-        let begin = self.packets.partition_point(|p| p.arrival_ns < from_ns);
-        let mut later = self.packets[begin..].iter();
-        let first = later.find(|p| {
-            p.flow == flow
-                && p.direction == Direction::Down
-                && p.payload_bytes >= least_bytes
-                && p.has_data(self.request.transport)
-        });
+        let first = self.packets[begin..].iter().find(is_first);
         first.map(|packet| packet.arrival_ns)
     }
 
     /// Charges the pause after the sender's own previous packet, since when it received nothing.
-    fn unprompted(&mut self, own: &[usize], number: usize, previous: usize, reason: Part) -> Next {
+    fn unprompted(
+        &mut self,
+        own: &[usize],
+        number: usize,
+        previous: usize,
+        reason: Part,
+        subject: usize,
+    ) -> Next {
         let packet = &self.packets[number];
         let sent_ns = self.packets[previous].arrival_ns;
         let pause_ns = packet.arrival_ns - sent_ns;
@@ -329,54 +342,35 @@ impl Walk<'_> {
         let wrote = written.is_some_and(|(_, at_ns)| {
             at_ns > sent_ns + TIMER_NS && at_ns <= packet.arrival_ns + TIMER_NS
         });
-        let lost = own[..own.partition_point(|&at| at < number)]
-            .iter()
-            .rev()
-            .take(64)
-            .copied()
-            .find(|&at| self.is_lost(at));
-        match lost {
-            _ if pause_ns < TIMER_NS || wrote || sent_ns < self.request.start_ns => {
-                self.charge(sent_ns, endpoint, Some(number));
-                Next::Sent(previous, reason)
-            }
-            Some(lost) => {
-                self.charge(self.packets[lost].arrival_ns, Part::LossTimer, Some(number));
-                Next::Sent(lost, reason)
-            }
-            None => {
-                self.charge(sent_ns, Part::Timer, Some(number));
-                Next::Sent(previous, reason)
-            }
-        }
+        let part = match packet.direction {
+            _ if pause_ns < TIMER_NS || wrote || sent_ns < self.request.start_ns => endpoint,
+            _ if self.repairs(own, number, Some(previous)) => Part::LossTimer,
+            Direction::Up if self.request.request_bytes < SHORT_BYTES => endpoint,
+            _ => Part::Timer,
+        };
+        self.charge(sent_ns, part, Some(number));
+        let reason = match part {
+            Part::LossTimer => part,
+            _ => reason,
+        };
+        Next::Sent(previous, reason, subject)
     }
 
-    /// Returns the packet whose loss a QUIC sender repaired with this one: it paused for a while, and one of the
-    /// packets before the pause was lost.
-    fn lost_before(&self, own: &[usize], number: usize, previous: Option<usize>) -> Option<usize> {
+    /// Reports whether a packet repairs a loss. Over TCP it is a copy of lost bytes. A QUIC sender had paused, and a
+    /// packet shortly before the pause was lost.
+    fn repairs(&self, own: &[usize], number: usize, previous: Option<usize>) -> bool {
         let packet = &self.packets[number];
-        let sent_ns = self.packets[previous?].arrival_ns;
-        if packet.arrival_ns - sent_ns < TIMER_NS {
-            return None;
+        if let Some(first) = packet.first_copy {
+            return self.packets[first].was_dropped;
         }
+        let Some(previous) = previous.filter(|_| self.request.transport == Transport::Quic) else {
+            return false;
+        };
+        let sent_ns = self.packets[previous].arrival_ns;
         let place = own.partition_point(|&at| at < number);
-        let window = own[..place].iter().rev().take(64).copied();
-        let mut lost = window
-            .filter(|&at| self.is_lost(at) && sent_ns - self.packets[at].arrival_ns < 2 * TIMER_NS);
-        lost.next()
-    }
-
-    /// Returns whether an acknowledgement or a timer made the sender repair a loss.
-    fn recovery(&self, receipt: Option<usize>, packet: &Packet) -> Part {
-        let prompted = |at: usize| packet.arrival_ns - self.delivery_ns(at) < TIMER_NS;
-        match receipt.is_some_and(prompted) {
-            true => Part::LossFast,
-            false => Part::LossTimer,
-        }
-    }
-
-    fn is_lost(&self, number: usize) -> bool {
-        self.packets[number].was_dropped
+        let flight = own[..place].iter().rev().map(|&at| &self.packets[at]);
+        let mut flight = flight.take_while(|p| sent_ns - p.arrival_ns < 2 * TIMER_NS);
+        packet.arrival_ns - sent_ns >= TIMER_NS && flight.any(|p| p.was_dropped)
     }
 
     /// Reports whether a packet's bytes had already been delivered by an earlier copy.

@@ -41,6 +41,7 @@ pub use answer::wording::{cells_line, threshold_line};
 pub use changes::{ArmChange, ChangeVerdict, RunChanges, RunFacts, compare_runs};
 pub use figures::estimate::median;
 pub use figures::hdr::{HdrLog, hdr_logs};
+pub use figures::parts::why;
 pub use figures::population::{PlannedMeasure, planned_measures};
 pub use figures::regret::{Regret, regret};
 pub use formats::brief::brief;
@@ -60,6 +61,7 @@ pub use summary::measure::{
 pub use summary::quantity::{Bound, Method, Quantity, Unit};
 pub use summary::sweep::{Sweep, Trend};
 pub use summary::threshold::{ThresholdOutcome, ThresholdResult};
+pub use summary::why::{ArmParts, Why, WhyMeasure};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, GroupSummary, Need,
     NetworkSummary, Summary,

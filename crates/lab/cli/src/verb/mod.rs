@@ -17,3 +17,4 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod stacks;
 pub(crate) mod studies;
+pub(crate) mod why;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use driver::protocol::{Clock, Row};
+use driver::protocol::{Clock, Protocol, Row};
 use explain::{Crossings, Leg, Request, Transport};
 use link::Network;
 use record::CallResult;
-use record::server_log::{RequestEvent, ServerEvent};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 
 use super::measured::Measured;
 
@@ -20,15 +20,19 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
     let crossings = Crossings::of(&measured.tap, up, down);
     let rows: HashMap<u32, &Row> = measured.rows.iter().map(|row| (row.id, row)).collect();
     let answered = answered(&measured.log);
+    let opened = opened(&measured.log);
     for call in &mut measured.calls {
         let Some(&row) = rows.get(&call.id).filter(|_| call.result == CallResult::Ok) else {
             continue;
         };
         let seen = answered.get(&row.id).copied();
-        let Some(request) = request(row, seen, &call.protocol) else {
+        let connection = seen.and_then(|seen| opened.get(&seen.connection).copied());
+        let Some(request) = request(row, seen, connection, network) else {
             continue;
         };
-        let parts = crossings.path(&request).parts();
+        let path = crossings.path(&request);
+        tracing::debug!("path of call {}: {path:?}", row.id);
+        let parts = path.parts();
         call.parts = parts
             .present()
             .map(|(part, ns)| (part.name().to_owned(), ns))
@@ -45,17 +49,41 @@ fn answered(log: &[ServerEvent]) -> BTreeMap<u32, &RequestEvent> {
     requests.collect()
 }
 
-fn request(row: &Row, seen: Option<&RequestEvent>, protocol: &str) -> Option<Request> {
+/// Returns the connections that the server saw, by their number.
+fn opened(log: &[ServerEvent]) -> HashMap<u64, &ConnectionEvent> {
+    let opened = log.iter().filter_map(|line| match line {
+        ServerEvent::Connection(opened) => Some((opened.connection, opened)),
+        _ => None,
+    });
+    opened.collect()
+}
+
+/// Returns the request of a row, if its connection is known.
+fn request(
+    row: &Row,
+    seen: Option<&RequestEvent>,
+    connection: Option<&ConnectionEvent>,
+    network: &Network,
+) -> Option<Request> {
+    // Through a NAT the server sees another port than the link does.
+    let seen_port = connection.filter(|_| network.nat.is_none());
+    let port = row
+        .local_port
+        .or(seen_port.map(|connection| connection.peer_port))?;
+    // Some clients call a connection secure only when HTTP/2 is ready. The server's time is when the client's last
+    // message of the handshake had arrived.
+    let secured = connection.map(|connection| connection.at_ns);
     Some(Request {
-        transport: match protocol {
-            "h3" => Transport::Quic,
+        transport: match row.protocol? {
+            Protocol::H3 => Transport::Quic,
             _ => Transport::Tcp,
         },
-        port: row.local_port?,
+        port,
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         sent_ns: row.request_sent_ns,
-        secured_ns: row.tls_ns,
+        secured_ns: row.tls_ns.into_iter().chain(secured).min(),
+        opens: !row.reused,
         server_ns: seen.map(|seen| (seen.start_ns, seen.end_ns)),
         request_bytes: row.request_bytes,
         response_bytes: row.response_bytes,

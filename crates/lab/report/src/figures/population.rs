@@ -218,6 +218,11 @@ impl Population {
         }
     }
 
+    /// Reports whether it is no population of its own: the whole of a group, or a percentile of one.
+    pub(crate) fn is_aggregate(&self) -> bool {
+        matches!(self.part, Part::Whole | Part::Tail)
+    }
+
     /// Reports whether its calls were imported, and so have no plan.
     pub(crate) fn is_imported(&self) -> bool {
         matches!(self.members, Members::Imported { .. })

@@ -7,3 +7,4 @@ pub(crate) mod html;
 pub(crate) mod human;
 pub(crate) mod markdown;
 pub(crate) mod table;
+pub(crate) mod why;

@@ -7,6 +7,7 @@ pub(crate) mod measure;
 pub(crate) mod quantity;
 pub(crate) mod sweep;
 pub(crate) mod threshold;
+pub(crate) mod why;
 
 use record::Check;
 use schemars::JsonSchema;

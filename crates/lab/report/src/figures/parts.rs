@@ -1,0 +1,124 @@
+//! The parts of a population's time, by arm, and where two arms differ.
+
+use explain::Part;
+use record::{Call, RunData};
+
+use crate::figures::cells::CellIndex;
+use crate::figures::population::{Population, populations};
+use crate::summary::why::{ArmParts, Why, WhyMeasure};
+
+/// Where the time of each arm's requests went.
+///
+/// Of each population of each network the middle half of the calls by time count, so that the means of the parts add
+/// up to a mean that a few slow calls do not move. `call` limits it to the call with this id in each cell.
+pub fn why(data: &RunData, call: Option<u32>) -> Why {
+    let index = CellIndex::new(data);
+    let populations = populations(data.run());
+    let counted = populations.iter().filter(|p| !p.is_aggregate());
+    let counted: Vec<&Population> = counted.collect();
+    let mut measures = Vec::new();
+    for network in &data.run().networks {
+        for population in &counted {
+            let arms = data.run().arms.iter().filter_map(|arm| {
+                let blocks = index.first(&network.name, &arm.name);
+                let calls = blocks.values().flat_map(|cell| population.of(&cell.calls));
+                let wanted = calls.filter(|made| call.is_none_or(|id| made.id == id));
+                arm_parts(&arm.name, wanted.collect())
+            });
+            let arms: Vec<ArmParts> = arms.collect();
+            if !arms.is_empty() {
+                measures.push(WhyMeasure {
+                    network: network.name.clone(),
+                    rtt_ns: network.rtt_ns,
+                    label: population.label.clone(),
+                    arms,
+                });
+            }
+        }
+    }
+    Why {
+        baseline: data.run().baseline.clone(),
+        measures,
+    }
+}
+
+/// Returns the means over the middle half of the calls that have parts; `None` if none has.
+fn arm_parts(arm: &str, calls: Vec<&Call>) -> Option<ArmParts> {
+    let mut explained: Vec<&Call> = calls.into_iter().filter(|c| !c.parts.is_empty()).collect();
+    explained.sort_by_key(|call| call.end_ns);
+    let quarter = explained.len() / 4;
+    let middle = &explained[quarter..explained.len() - quarter];
+    if middle.is_empty() {
+        return None;
+    }
+    let mean = |value: &dyn Fn(&Call) -> u64| {
+        let sum: f64 = middle.iter().map(|call| value(call) as f64).sum();
+        sum / middle.len() as f64
+    };
+    let part = |part: Part| {
+        let ns = mean(&|call| call.parts.get(part.name()).copied().unwrap_or(0));
+        (ns > 0.0).then_some((part, ns))
+    };
+    Some(ArmParts {
+        arm: arm.to_owned(),
+        calls: middle.len(),
+        time_ns: mean(&|call| call.end_ns),
+        parts: Part::ALL.into_iter().filter_map(part).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{CallResult, Proof, State};
+
+    fn call(end_ns: u64, parts: &[(Part, u64)]) -> Call {
+        Call {
+            id: 1,
+            group: "page".into(),
+            connection: 1,
+            first: false,
+            state: State::Warm,
+            proof: Proof::Server,
+            protocol: "h2".into(),
+            start_ns: 0,
+            dns_ns: None,
+            connect_ns: None,
+            tls_ns: None,
+            request_sent_ns: None,
+            first_byte_ns: None,
+            end_ns,
+            request_bytes: 0,
+            response_bytes: 0,
+            result: CallResult::Ok,
+            server_hits: 1,
+            server_ns: None,
+            signed_ns: None,
+            verify_ns: None,
+            allocated_bytes: None,
+            allocations: None,
+            parts: (parts.iter())
+                .map(|&(part, ns)| (part.name().to_owned(), ns))
+                .collect(),
+            exchange: None,
+        }
+    }
+
+    #[test]
+    fn means_are_those_of_the_middle_half() {
+        let calls: Vec<Call> = [900, 100, 50, 120, 1]
+            .map(|ns| call(ns, &[(Part::Server, ns - 1), (Part::Client, 1)]))
+            .into();
+        let parts = arm_parts("a", calls.iter().collect()).unwrap();
+        assert_eq!((parts.calls, parts.time_ns), (3, 90.0));
+        assert_eq!(parts.parts, [(Part::Client, 1.0), (Part::Server, 89.0)]);
+    }
+
+    #[test]
+    fn calls_without_parts_do_not_count() {
+        let calls = [call(7, &[]), call(9, &[(Part::Client, 9)])];
+        let parts = arm_parts("a", calls.iter().collect()).unwrap();
+        assert_eq!((parts.calls, parts.time_ns), (1, 9.0));
+        assert_eq!(arm_parts("a", vec![&calls[0]]), None);
+    }
+}

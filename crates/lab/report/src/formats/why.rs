@@ -1,0 +1,134 @@
+//! Where the time of requests went, for a terminal.
+
+use comfy_table::{CellAlignment, Table, presets};
+use explain::Part;
+
+use crate::summary::why::{ArmParts, Why, WhyMeasure};
+use crate::words::text::{INDENT, plain, wrapped};
+
+const NOTE: &str = "Means in ms over the middle half of the requests; of round trips, their number follows. Each \
+    request's parts sum to its time (docs/reference/parts.md).";
+
+impl Why {
+    /// Returns the tables and sentences for a terminal that is `width` characters wide; those of one network and of
+    /// some arms if these are named. Arms are compared with `against`, or with the baseline.
+    pub fn human(&self, width: usize, against: Option<&str>) -> String {
+        let against = against.unwrap_or(&self.baseline);
+        let mut out = String::new();
+        for measure in &self.measures {
+            out += &measure.human(width, against);
+        }
+        out + &wrapped(NOTE, "", width)
+    }
+}
+
+impl WhyMeasure {
+    fn human(&self, width: usize, against: &str) -> String {
+        let rtt_ms = self.rtt_ns as f64 / 1e6;
+        let heading = format!(
+            "{}, {}: round trip {rtt_ms:.0} ms",
+            self.network, self.label
+        );
+        let mut out = format!("{}\n", plain(&heading));
+        let mut table = Table::new();
+        let names = self.arms.iter().map(|arm| plain(&arm.arm));
+        let header: Vec<String> = [String::new()].into_iter().chain(names).collect();
+        table.load_preset(presets::NOTHING).set_header(header);
+        for part in Part::ALL {
+            if self.arms.iter().any(|arm| arm.part_ns(part) >= 5e4) {
+                let figure = |arm: &ArmParts| self.figure(part, arm.part_ns(part));
+                let row = self.arms.iter().map(figure);
+                table.add_row([words(part).to_owned()].into_iter().chain(row));
+            }
+        }
+        let totals = self.arms.iter().map(|arm| ms(arm.time_ns));
+        table.add_row(["together".to_owned()].into_iter().chain(totals));
+        for column in 1..=self.arms.len() {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let lines = table.trim_fmt();
+        out.extend(lines.lines().map(|line| format!("{INDENT}{line}\n")));
+        if let Some(base) = self.arms.iter().find(|arm| arm.arm == against) {
+            for arm in self.arms.iter().filter(|arm| arm.arm != against) {
+                out += &wrapped(&plain(&sentence(arm, base)), INDENT, width);
+            }
+        }
+        out + "\n"
+    }
+
+    fn figure(&self, part: Part, ns: f64) -> String {
+        match part.is_round_trip() {
+            _ if ns < 5e4 => "-".to_owned(),
+            true => format!("{} ({:.1})", ms(ns), ns / self.rtt_ns.max(1) as f64),
+            false => ms(ns),
+        }
+    }
+}
+
+/// Returns where an arm's time differs from that of another.
+fn sentence(arm: &ArmParts, base: &ArmParts) -> String {
+    let whole_ns = arm.time_ns - base.time_ns;
+    let parts = arm.differences(base);
+    let listed: Vec<String> = (parts.iter())
+        .map(|&(part, ns)| {
+            format!(
+                "{} {}{}",
+                words(part),
+                if ns > 0.0 { "+" } else { "-" },
+                ms(ns.abs())
+            )
+        })
+        .collect();
+    let named_ns: f64 = parts.iter().map(|(_, ns)| ns).sum();
+    let rest = match whole_ns - named_ns {
+        rest if rest.abs() < 5e4 => String::new(),
+        rest => format!(", all else {:+.1}", rest / 1e6),
+    };
+    match listed.is_empty() {
+        true => format!(
+            "{}: {:+.1} ms against {}",
+            arm.arm,
+            whole_ns / 1e6,
+            base.arm
+        ),
+        false => format!(
+            "{}: {:+.1} ms against {}: {}{rest}",
+            arm.arm,
+            whole_ns / 1e6,
+            base.arm,
+            listed.join(", ")
+        ),
+    }
+}
+
+fn ms(ns: f64) -> String {
+    format!("{:.1}", ns / 1e6)
+}
+
+/// Returns the words for a part.
+fn words(part: Part) -> &'static str {
+    match part {
+        Part::Client => "client",
+        Part::Server => "server",
+        Part::TcpHandshake => "TCP handshake",
+        Part::TlsHandshake => "TLS handshake",
+        Part::QuicHandshake => "QUIC handshake",
+        Part::AmplificationLimit => "amplification limit",
+        Part::Settings => "waiting for SETTINGS",
+        Part::Nagle => "Nagle's algorithm",
+        Part::CongestionWindow => "congestion window",
+        Part::WindowAfterLoss => "window after loss",
+        Part::FlowControl => "flow control",
+        Part::Exchange => "request and response",
+        Part::LinkBusy => "link busy",
+        Part::LinkBusyCopies => "link busy, copies",
+        Part::LinkBusyOthers => "link busy, others",
+        Part::LossFast => "loss, repaired fast",
+        Part::LossTimer => "loss, by a timer",
+        Part::DelayedAck => "delayed ACK",
+        Part::Timer => "timer",
+        Part::Unexplained => "unexplained",
+    }
+}
