@@ -193,7 +193,7 @@ impl From<client::Error> for Failure {
                 may_have_acted,
             } => (of_fault(*fault), *may_have_acted),
             client::Error::TimedOut(phase) => (cm_status::CM_E_TIMEOUT, *phase != Phase::Connect),
-            client::Error::Plain(_) => (cm_status::CM_E_PLAIN, false),
+            client::Error::FallBack(_) => (cm_status::CM_E_PLAIN, false),
             client::Error::Ended => (cm_status::CM_E_CLOSED, true),
             // What is wrong with a streamed body, and what later versions know.
             _ => (cm_status::CM_E_RESET, true),

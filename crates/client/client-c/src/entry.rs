@@ -400,7 +400,7 @@ pub unsafe extern "C" fn cm_set_switches(
 #[unsafe(no_mangle)]
 pub extern "C" fn cm_worked_without(engine: cm_engine) -> cm_status {
     enter(engine, |engine| {
-        engine.client()?.worked_without();
+        engine.client()?.fallback_succeeded();
         Ok(cm_status::CM_OK)
     })
 }

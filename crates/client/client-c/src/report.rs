@@ -18,8 +18,8 @@ pub(crate) fn report(report: &Report, submitted: Instant) -> String {
     let mut text = format!(
         "protocol: {protocol}\r\nwhy: {}\r\nbecause: {}\r\nconnection: {}\r\nreused: {}\r\n\
          resumed: {}\r\nearly-data: {}\r\nattempts: {}\r\nlocal-port: {}\r\nage-ns: {:020}\r\n",
-        report.why.code(),
-        report.why,
+        report.reason.code(),
+        report.reason,
         report.connection,
         u8::from(report.reused),
         u8::from(report.resumed),

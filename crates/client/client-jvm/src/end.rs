@@ -68,7 +68,7 @@ impl End {
 impl From<Error> for End {
     fn from(error: Error) -> Self {
         let kind = match &error {
-            Error::Plain(_) | Error::Invalid(_) => Kind::Unavailable,
+            Error::FallBack(_) | Error::Invalid(_) => Kind::Unavailable,
             Error::Ended => Kind::Lost,
             // Sockets limit only the wait for a connection, which may be the second one.
             Error::TimedOut(Phase::Connect | Phase::FirstByte) => Kind::ConnectTimedOut,

@@ -198,7 +198,7 @@ native! {
     /// Reports that a request which failed here worked without the engine.
     fn Java_commute_client_Native_workedWithout(_, engine: jlong) {
         if let Some(engine) = ENGINES.get(engine) {
-            engine.worked_without();
+            engine.fallback_succeeded();
         }
         Ok(())
     }
@@ -380,9 +380,9 @@ native! {
 native! {
     /// Returns the reason for the route of the last response or request: a code, a line break, and a sentence.
     fn Java_commute_client_Native_why(env, socket: jlong) -> JString<'a> {
-        let why = facts(socket).map(|facts| facts.report.why);
-        let why = why.map_or_else(String::new, |why| format!("{}\n{why}", why.code()));
-        Ok(env.new_string(why)?)
+        let reason = facts(socket).map(|facts| facts.report.reason);
+        let text = reason.map_or_else(String::new, |reason| format!("{}\n{reason}", reason.code()));
+        Ok(env.new_string(text)?)
     }
 }
 

@@ -14,6 +14,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{} bytes, {} of them kept from before",
         done.bytes, done.kept_bytes
     );
-    println!("{}", done.report.why);
+    println!("{}", done.report.reason);
     Ok(())
 }

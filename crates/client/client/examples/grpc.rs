@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{:?} by {}",
         reply.get_ref(),
-        report.ok_or("no report")?.why
+        report.ok_or("no report")?.reason
     );
     Ok(())
 }

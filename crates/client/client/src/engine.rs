@@ -91,10 +91,10 @@ impl Engine {
         self.tell(Message::Switches(switches));
     }
 
-    /// Reports that a request which failed here worked without the engine. If that happens often, the engine turns
-    /// itself off.
-    pub fn worked_without(&self) {
-        self.tell(Message::PlainWorked);
+    /// Reports that a request which failed in the engine succeeded in the app's own client. If that happens often, the
+    /// engine turns itself off.
+    pub fn fallback_succeeded(&self) {
+        self.tell(Message::FallbackSucceeded);
     }
 
     /// Closes all connections. Requests on them that may be sent again are, on new ones; others fail. TLS sessions

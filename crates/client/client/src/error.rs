@@ -1,10 +1,10 @@
-//! Errors of requests, and of the making of an engine.
+//! Errors of requests and of building an engine.
 
-use route::{Fault, Why};
+use route::{Fault, Reason};
 
 use crate::limits::Phase;
 
-/// Why a request has no response, or its body no end.
+/// The reason why a request has no response or an incomplete body.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -14,17 +14,17 @@ pub enum Error {
     /// No route led to a response.
     #[error("{fault}{}", if *.may_have_acted { "; the server may have acted on the request" } else { "" })]
     Failed {
-        /// What went wrong last.
+        /// The last fault.
         fault: Fault,
-        /// Whether the server may have acted on the request. If not, it is safe to ask again.
+        /// Whether the server may have acted on the request. If not, the request is safe to repeat.
         may_have_acted: bool,
     },
     /// A limit of the request passed. The server may have acted on it, unless there was no connection.
     #[error("{0} within the time limit")]
     TimedOut(Phase),
-    /// This engine does not take the request; the app's own client may.
+    /// The engine is off and does not take the request. Fall back to the app's own client.
     #[error("not by this engine: {0}")]
-    Plain(Why),
+    FallBack(Reason),
     /// The app dropped the [`BodyWriter`](crate::BodyWriter) before the body's end.
     #[error("the body of the request was not finished")]
     Unfinished,
@@ -42,7 +42,7 @@ pub enum Error {
     Ended,
 }
 
-/// Why there is no engine.
+/// The reason why an engine cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A hint is not the URL of an origin.

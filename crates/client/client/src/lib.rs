@@ -4,7 +4,7 @@
 //! # async fn get() -> Result<(), Box<dyn std::error::Error>> {
 //! let engine = client::Engine::builder().hint_h3("https://api.example").build()?;
 //! let response = engine.get("https://api.example/v1/list").send().await?;
-//! println!("{} {}", response.status(), response.report().why);
+//! println!("{} {}", response.status(), response.report().reason);
 //! let body = response.bytes(1 << 20).await?;
 //! # Ok(())
 //! # }
@@ -19,8 +19,8 @@
 //! [hint](Builder::hint_h3), from `Alt-Svc` of an earlier response, or from an HTTPS record (feature `https-records`).
 //! With [`Builder::memory`] the response may be that of an earlier process. A network that blocks UDP costs 10 ms once.
 //! Later requests take the connection that is open; if both transports have one, that which was faster for requests of
-//! their [kind](Request::kind). The crate [`route`] decides, and its documentation has the rules; this crate does what
-//! it says. [`Response::report`] says what happened and why, [`Engine::explain`] what is known of an origin, and
+//! their [kind](Request::kind). The crate [`route`] decides, and its documentation has the rules; this crate executes
+//! its commands. [`Response::report`] says what happened and why, [`Engine::explain`] what is known of an origin, and
 //! [`Request::policy`] leaves no choice.
 //!
 //! # Errors
@@ -36,7 +36,7 @@
 //! | [`Failed`](Error::Failed), [`Fault::HeadTooLarge`], [`Fault::Http11Required`] | no | shorten the head; allow HTTP/1.1 |
 //! | [`Failed`](Error::Failed), [`Fault::Offline`] | `may_have_acted` says it | wait for a network |
 //! | [`TimedOut`](Error::TimedOut) | yes, but for [`Phase::Connect`] | as for a reset |
-//! | [`Plain`](Error::Plain) | no | send it by the app's own client: the engine is switched off |
+//! | [`FallBack`](Error::FallBack) | no | fall back to the app's own client: the engine is off |
 //! | [`Invalid`](Error::Invalid), [`File`](Error::File) | no | correct the request |
 //! | [`Refused`](Error::Refused) | yes | of downloads: there is nothing to download |
 //! | [`Unfinished`](Error::Unfinished), [`BodyNotTaken`](Error::BodyNotTaken) | yes | of streamed bodies |
@@ -116,10 +116,10 @@
 //!
 //! # Roll-out and monitoring
 //!
-//! [`Engine::switches`] turns the engine, HTTP/3 for a share of installations, or learning off at any time. Tell
-//! [`Engine::worked_without`] when a request that failed here worked by the app's own client: where that happens
-//! often, the engine turns itself off. [`Engine::metrics`] has the last 1,024 requests, as values, as a summary, and
-//! as the CSV that `commute import` compares.
+//! [`Engine::switches`] turns the engine, HTTP/3 for a share of installations, or learning off at any time. Call
+//! [`Engine::fallback_succeeded`] when a request that failed in the engine succeeded in the app's own client. If that
+//! happens often, the engine turns itself off. [`Engine::metrics`] has the last 1,024 requests, as values, as a summary,
+//! and as the CSV that `commute import` compares.
 //!
 //! # gRPC
 //!
@@ -175,7 +175,7 @@ pub use report::{Connected, Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;
 pub use route::{
-    Fault, Network, NetworkId, NetworkKind, Policy, Protocol, Switches, Transport, Why,
+    Fault, Network, NetworkId, NetworkKind, Policy, Protocol, Reason, Switches, Transport,
 };
 #[cfg(feature = "sign")]
 pub use sign::Key;

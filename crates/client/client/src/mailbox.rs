@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use route::{Ask, CallId, Origin, Policy, Transport};
+use route::{CallId, Origin, Policy, RequestTraits, Transport};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::body::Body;
@@ -27,7 +27,7 @@ pub(crate) struct Mailbox {
 #[derive(Clone)]
 pub(crate) struct Outbound {
     pub(crate) origin: Origin,
-    pub(crate) ask: Ask,
+    pub(crate) traits: RequestTraits,
     /// The app's name for requests of this kind.
     pub(crate) label: Option<String>,
     pub(crate) head: http::request::Parts,

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use route::{MAX_MEMORY_BYTES, Recalled, Router, WallSeconds};
+use route::{MAX_MEMORY_BYTES, RecallOutcome, Router, WallSeconds};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -44,8 +44,8 @@ impl MemoryFile {
                 return;
             }
         };
-        if let Recalled::Damaged(why) = router.recall(&contents.bytes, wall_seconds()) {
-            tracing::warn!("{}: {why}; starting afresh", path.display());
+        if let RecallOutcome::Damaged(problem) = router.recall(&contents.bytes, wall_seconds()) {
+            tracing::warn!("{}: {problem}; starting afresh", path.display());
             // Another process may have replaced it meanwhile, or it cannot be renamed.
             disk::set_aside(&path, &contents, &path.with_extension("bad")).ok();
         }

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use route::{
-    Answer, CallId, ConnId, Fault, Network, Origin, Policy, QueryId, Replay, Switches, Transport,
+    CallId, ConnId, DnsAnswer, Fault, Network, Origin, Policy, QueryId, Replay, Switches, Transport,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -27,7 +27,7 @@ pub(crate) enum Message {
     Unfinished(CallId),
     Network(Option<Network>),
     Switches(Switches),
-    PlainWorked,
+    FallbackSucceeded,
     MayCompare(Origin, Transport, oneshot::Sender<bool>),
     Compared(Origin, Transport, f64),
     Ended(Box<Ended>),
@@ -73,10 +73,10 @@ pub(crate) struct Connecting {
 pub(crate) enum Event {
     Resolved {
         query: QueryId,
-        answer: Option<Answer>,
+        answer: Option<DnsAnswer>,
         at: Instant,
     },
-    Heard {
+    FirstPacket {
         conn: ConnId,
         rtt: Duration,
         at: Option<Instant>,

@@ -38,8 +38,8 @@ pub struct Measured {
     pub h3_on: bool,
     /// What it was sent over, if it was.
     pub protocol: Option<Protocol>,
-    /// The code of [`Why`](crate::Why).
-    pub why: &'static str,
+    /// The code of [`Reason`](crate::Reason).
+    pub reason: &'static str,
     /// Whether it waited for a connection to be opened.
     pub first: bool,
     /// How often it was sent.
@@ -162,8 +162,8 @@ impl Metrics {
                 protocol.map_or("none".to_owned(), |protocol| format!("{protocol:?}")),
                 of.len(),
                 count(|r| r.attempts > 1),
-                count(|r| r.why == "hedge"),
-                count(|r| ["broken", "udp_silent", "second_try"].contains(&r.why)),
+                count(|r| r.reason == "hedge"),
+                count(|r| ["broken", "udp_silent", "second_try"].contains(&r.reason)),
                 count(|r| r.outcome == Outcome::TimedOut),
                 count(|r| r.outcome == Outcome::Cancelled),
                 count(|r| matches!(r.outcome, Outcome::Failed(_))),

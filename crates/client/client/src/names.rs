@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use route::{Answer, Origin, Records};
+use route::{DnsAnswer, DnsRecords, Origin};
 
 /// The sources of addresses and HTTPS records.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +27,8 @@ impl Names {
     pub(crate) fn resolve(
         &self,
         origin: &Origin,
-        records: Records,
-    ) -> impl Future<Output = Option<Answer>> + use<> {
+        records: DnsRecords,
+    ) -> impl Future<Output = Option<DnsAnswer>> + use<> {
         let (host, port) = (origin.host.to_string(), origin.port);
         let literal: Option<IpAddr> = host.parse().ok();
         let named = self.known.iter().find(|(name, _)| *name == host);
@@ -39,18 +39,18 @@ impl Names {
         async move {
             match (records, known) {
                 #[cfg(feature = "https-records")]
-                (Records::Https, _) if literal.is_none() => {
+                (DnsRecords::Https, _) if literal.is_none() => {
                     let answer = crate::https_records::h3_record(servers, host, port).await;
-                    answer.map(Answer::H3)
+                    answer.map(DnsAnswer::H3)
                 }
-                (Records::Https, _) => None,
-                (Records::Addresses, Some(known)) => Some(Answer::Addresses(known)),
-                (Records::Addresses, None) => {
+                (DnsRecords::Https, _) => None,
+                (DnsRecords::Addresses, Some(known)) => Some(DnsAnswer::Addresses(known)),
+                (DnsRecords::Addresses, None) => {
                     let found = tokio::net::lookup_host((host, port)).await;
                     let addresses = |found| Iterator::map(found, |at: SocketAddr| at.ip());
                     found
                         .ok()
-                        .map(|found| Answer::Addresses(addresses(found).collect()))
+                        .map(|found| DnsAnswer::Addresses(addresses(found).collect()))
                 }
             }
         }

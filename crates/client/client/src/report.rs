@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use route::{Protocol, Why};
+use route::{Protocol, Reason};
 
 /// How a request fares, for those who want to know even if it has no response.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Report {
     /// The version of HTTP that was spoken.
     pub protocol: Protocol,
     /// Why this connection.
-    pub why: Why,
+    pub reason: Reason,
     /// The connection's number in this engine.
     pub connection: u64,
     /// Whether the connection was open before the request was asked for.
@@ -123,7 +123,7 @@ mod tests {
     fn part(ready: Instant, reused: bool) -> Report {
         Report {
             protocol: Protocol::H2,
-            why: Why::Opening,
+            reason: Reason::Opening,
             connection: 1,
             reused,
             resumed: false,

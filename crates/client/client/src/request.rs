@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::{IF_RANGE, RANGE};
 use http::{HeaderName, HeaderValue, Method};
 use http_rules::{MAX_REQUEST_FIELDS, check_request};
-use route::{Ask, Policy};
+use route::{Policy, RequestTraits};
 
 use crate::body::{Body, BodyWriter};
 use crate::download::Begun;
@@ -200,7 +200,9 @@ impl Request {
         let again = outbound.clone();
         let mut response = self.mailbox.submit(outbound).await?;
         let fits = resumable(&again.head, response.head());
-        if let Some((length, etag)) = fits.filter(|_| again.ask.replayable && again.ask.resends) {
+        if let Some((length, etag)) =
+            fits.filter(|_| again.traits.replayable && again.traits.resends)
+        {
             let rest = Rest {
                 etag: etag.clone(),
                 coding: coding_of(response.head()),
@@ -226,7 +228,7 @@ impl Request {
             until,
         };
         let part = begun.position..begun.length;
-        let response = rest.ask(part, rest.outbound.ask.policy).await;
+        let response = rest.ask(part, rest.outbound.traits.policy).await;
         let mut response = response.inspect_err(|error| rest.tell_end(0, Outcome::of(error)))?;
         response.resume_by(rest, begun.position);
         Ok(response)
@@ -253,7 +255,7 @@ impl Request {
         let safe = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&self.method);
         let without_body = self.body.length() == Some(0);
         let early_data = self.early_data.unwrap_or(self.mailbox.early_data);
-        let ask = Ask {
+        let traits = RequestTraits {
             early: early_data && safe && without_body && idempotent && self.resends,
             replayable: idempotent && matches!(self.body, Body::Whole(_)),
             resends: self.resends,
@@ -285,7 +287,7 @@ impl Request {
             #[cfg(feature = "sign")]
             signer,
             origin,
-            ask,
+            traits,
             label: self.kind.clone(),
             head,
             is_part: false,

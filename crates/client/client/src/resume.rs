@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use route::{Advice, Fault, Pace, Policy, Protocol, Transport};
+use route::{Advice, Fault, Policy, Protocol, RateMonitor, Transport};
 
 use tokio::sync::oneshot;
 
@@ -39,7 +39,7 @@ pub(crate) struct Resuming {
     position: u64,
     /// Where the part that comes now ends; a server may send less or more of it than it said.
     end: u64,
-    pace: Pace,
+    pace: RateMonitor,
     rival: Option<Rival>,
     /// Since the last report to the pace, in waits that are over.
     waited: Duration,
@@ -72,8 +72,8 @@ enum Came {
 
 impl Resuming {
     pub(crate) fn new(rest: Rest, position: u64) -> Self {
-        let (pace, end) = (Pace::new(rest.length, position), rest.length);
-        let vain = if rest.outbound.ask.resends {
+        let (pace, end) = (RateMonitor::new(rest.length, position), rest.length);
+        let vain = if rest.outbound.traits.resends {
             0
         } else {
             MAX_VAIN
@@ -182,7 +182,7 @@ impl Resuming {
     /// Waits for either way. The rival first: it stops when its room is full.
     async fn wait(&mut self, stream: &mut Stream) -> Came {
         if self.tick.is_none() && self.pace.is_watching() {
-            self.tick = Some(self.rest.mailbox.after(Pace::WINDOW));
+            self.tick = Some(self.rest.mailbox.after(RateMonitor::WINDOW));
         }
         let mut rival = self.rival.as_mut().filter(|rival| rival.has_room());
         let mut other = pin!(async {
@@ -216,10 +216,10 @@ impl Resuming {
     fn broke_off(&mut self, error: Error, report: &Report) -> Result<(), Error> {
         self.stay();
         let progresses = self.position >= self.from + MIN_PROGRESS_BYTES;
-        if progresses && self.rest.outbound.ask.resends {
+        if progresses && self.rest.outbound.traits.resends {
             self.vain = 0;
         }
-        let policy = match (self.rest.outbound.ask.policy, transport(report)) {
+        let policy = match (self.rest.outbound.traits.policy, transport(report)) {
             (Policy::Adaptive | Policy::Race, Transport::Quic) => Policy::H2,
             (policy, _) => policy,
         };
@@ -268,20 +268,20 @@ impl Resuming {
                 },
             ) => Err(malformed),
             Err(_) => {
-                let policy = self.rest.outbound.ask.policy;
+                let policy = self.rest.outbound.traits.policy;
                 self.ask_again(asking.error, policy).map(|()| None)
             }
         }
     }
 
     async fn follow(&mut self, advice: Advice, stream: &mut Stream, report: &mut Report) {
-        let ask = self.rest.outbound.ask;
+        let traits = self.rest.outbound.traits;
         match advice {
             Advice::Continue => {}
             // A request that is pinned to a transport is not sent over the other one, one that is not to be sent again is
             // not, and nothing is learnt from one that is urgent.
             Advice::Compare { .. }
-                if ask.policy != Policy::Adaptive || ask.urgent || !ask.resends => {}
+                if traits.policy != Policy::Adaptive || traits.urgent || !traits.resends => {}
             // One that has won brings the rest.
             Advice::Compare { .. } if self.rival.is_some() => {}
             Advice::Compare { from, bytes } => {

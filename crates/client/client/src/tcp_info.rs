@@ -7,7 +7,7 @@ use route::PathSample;
 
 /// Counts the samples between which a segment came.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct SegmentCounter {
     count: u64,
     last: Option<Instant>,
 }
@@ -22,7 +22,7 @@ struct Info {
     rttvar: Duration,
 }
 
-impl Heard {
+impl SegmentCounter {
     /// Returns the count as of the last sample.
     pub(crate) fn count(&self) -> u64 {
         self.count

@@ -84,6 +84,6 @@ async fn a_name_server_that_is_late_or_silent_holds_nothing_up_for_long() {
     let engine = server.trusting().https_records(vec![late]).build().unwrap();
     let response = engine.get(&server.url("/health")).send().await.unwrap();
     let report = response.report();
-    assert_eq!(report.protocol, Protocol::H2, "{}", report.why);
+    assert_eq!(report.protocol, Protocol::H2, "{}", report.reason);
     assert!(report.phases.connect_ns > Some(50_000_000));
 }

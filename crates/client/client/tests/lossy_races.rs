@@ -18,8 +18,8 @@ use quinn_proto::{
     ServerConfig,
 };
 use route::{
-    Answer, Ask, CallId, Command, Config, ConnId, Moment, Origin, PathSample, Policy, Protocol,
-    Router, Transport,
+    CallId, Command, Config, ConnId, DnsAnswer, MonotonicTime, Origin, PathSample, Policy,
+    Protocol, RequestTraits, Router, Transport,
 };
 use rustls::RootCertStore;
 
@@ -164,7 +164,7 @@ fn handshake(ends: &Ends, rng: &mut Rng) -> (Option<Duration>, Option<Duration>)
 /// What happens to a router, by the ns at which it does.
 enum Happening {
     Resolved(route::QueryId),
-    Heard(ConnId, Duration),
+    FirstPacket(ConnId, Duration),
     Ready(ConnId, Transport),
     Head(CallId, ConnId),
     Done(CallId, ConnId),
@@ -180,9 +180,9 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
             origin: &origin,
             port: 443,
         },
-        Moment::from_ns(0),
+        MonotonicTime::from_ns(0),
     );
-    let ask = Ask {
+    let traits = RequestTraits {
         replayable: true,
         resends: true,
         bytes: None,
@@ -200,9 +200,9 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
         route::Event::Call {
             id,
             origin: &origin,
-            ask,
+            traits,
         },
-        Moment::from_ns(now),
+        MonotonicTime::from_ns(now),
     );
     loop {
         while let Some(command) = router.poll() {
@@ -229,7 +229,7 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                 } => {
                     let heard = round_trip(1_000);
                     conns.insert(conn, Transport::Tcp);
-                    later(heard, Happening::Heard(conn, heard));
+                    later(heard, Happening::FirstPacket(conn, heard));
                     later(
                         heard + round_trip(300),
                         Happening::Ready(conn, Transport::Tcp),
@@ -243,7 +243,7 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                     conns.insert(conn, Transport::Quic);
                     let (heard, ready) = handshake(ends, &mut rng);
                     if let Some(heard) = heard {
-                        later(heard, Happening::Heard(conn, heard));
+                        later(heard, Happening::FirstPacket(conn, heard));
                     }
                     if let Some(ready) = ready {
                         later(ready, Happening::Ready(conn, Transport::Quic));
@@ -265,7 +265,10 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                         srtt: RTT,
                         rttvar: RTT / 4,
                     };
-                    router.handle(route::Event::Path { conn, sample }, Moment::from_ns(now));
+                    router.handle(
+                        route::Event::Path { conn, sample },
+                        MonotonicTime::from_ns(now),
+                    );
                 }
                 Command::Probe(_) | Command::Nudge(_) | Command::Withdraw { .. } => {}
                 other => panic!("{other:?}"),
@@ -274,25 +277,25 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
         let event = events.keys().next().map(|(at, _)| *at);
         let next = event
             .into_iter()
-            .chain(router.deadline().map(Moment::ns))
+            .chain(router.deadline().map(MonotonicTime::ns))
             .min();
         let Some(next) = next.filter(|next| *next < 30_000_000_000) else {
             let over = delivered.expect("it was answered");
             return (over, router.explain(&origin));
         };
         now = now.max(next);
-        let at = Moment::from_ns(now);
+        let at = MonotonicTime::from_ns(now);
         let happening = event
             .filter(|event| *event <= now)
             .and_then(|_| events.pop_first());
         match happening.map(|(_, happening)| happening) {
             None => router.handle(route::Event::Time, at),
             Some(Happening::Resolved(query)) => {
-                let answer = Some(Answer::Addresses(vec![[10, 0, 0, 1].into()]));
+                let answer = Some(DnsAnswer::Addresses(vec![[10, 0, 0, 1].into()]));
                 router.handle(route::Event::Resolved { query, answer }, at);
             }
-            Some(Happening::Heard(conn, rtt)) if conns.contains_key(&conn) => {
-                router.handle(route::Event::Heard { conn, rtt }, at);
+            Some(Happening::FirstPacket(conn, rtt)) if conns.contains_key(&conn) => {
+                router.handle(route::Event::FirstPacket { conn, rtt }, at);
             }
             Some(Happening::Ready(conn, over)) if conns.contains_key(&conn) => {
                 let protocol = match over {

@@ -11,7 +11,7 @@ const MAX_OFFERS: usize = 16;
 /// Bytes that are looked at.
 const MAX_BYTES: usize = 4 << 10;
 
-/// What a field says about HTTP/3 on the origin's own host.
+/// The meaning of a field for HTTP/3 on the origin's own host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AltSvc {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! Bounds on what is kept.
+//! Bounded maps that drop their least recently used entries.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub(crate) fn make_room<K: Ord + Copy, V, U: Ord>(
     while map.len() >= limit {
         let oldest = map
             .iter()
-            .min_by_key(|(_, row)| used(row))
+            .min_by_key(|(_, entry)| used(entry))
             .map(|(key, _)| *key);
         match oldest {
             Some(key) => map.remove(&key),

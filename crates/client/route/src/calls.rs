@@ -2,22 +2,22 @@
 //! and ended exactly once.
 
 use crate::command::Command;
-use crate::conn::{Call, ConnState, Copy};
-use crate::event::{Ask, CallId, ConnId, Fault, Origin, Policy, Protocol, Transport};
+use crate::conn::{Call, ConnState, RequestCopy};
+use crate::event::{CallId, ConnId, Fault, Origin, Policy, Protocol, RequestTraits, Transport};
+use crate::reason::Reason;
 use crate::router::{MAX_CALLS, Router};
-use crate::why::Why;
 
 impl Router {
-    pub(crate) fn on_call(&mut self, id: CallId, origin: &Origin, ask: Ask) {
+    pub(crate) fn on_call(&mut self, id: CallId, origin: &Origin, traits: RequestTraits) {
         if !self.calls.contains_key(&id) {
             self.all_calls = self.all_calls.saturating_add(1);
-            self.begin(id, origin, ask, false);
+            self.begin(id, origin, traits, false);
         }
     }
 
     pub(crate) fn on_connect(&mut self, id: CallId, origin: &Origin, policy: Policy) {
         // It is no request to learn from.
-        let ask = Ask {
+        let traits = RequestTraits {
             replayable: true,
             resends: true,
             bytes: None,
@@ -27,14 +27,14 @@ impl Router {
             policy,
         };
         if !self.calls.contains_key(&id) {
-            self.begin(id, origin, ask, true);
+            self.begin(id, origin, traits, true);
         }
     }
 
-    fn begin(&mut self, id: CallId, origin: &Origin, ask: Ask, only_connects: bool) {
+    fn begin(&mut self, id: CallId, origin: &Origin, traits: RequestTraits, only_connects: bool) {
         let call = Call {
             origin: origin.clone(),
-            ask,
+            traits,
             only_connects,
             copies: Vec::new(),
             delivered: false,
@@ -47,8 +47,8 @@ impl Router {
             hedge_at: None,
             before: None,
             left_quic: None,
-            teaches: !ask.urgent,
-            why: Why::Opening,
+            is_sample: !traits.urgent,
+            reason: Reason::Opening,
         };
         let requests = self.calls.values().filter(|call| !call.only_connects);
         let full = !only_connects && requests.count() >= MAX_CALLS;
@@ -66,14 +66,14 @@ impl Router {
             return;
         };
         for copy in &call.copies {
-            self.order(Command::Withdraw {
+            self.push_command(Command::Withdraw {
                 call: id,
                 conn: copy.conn,
             });
             self.left(id, copy.conn);
         }
-        if let Some(site) = self.sites.get_mut(&call.origin) {
-            site.waiting.retain(|waiting| *waiting != id);
+        if let Some(state) = self.origins.get_mut(&call.origin) {
+            state.waiting.retain(|waiting| *waiting != id);
         }
     }
 
@@ -82,61 +82,69 @@ impl Router {
         let Some(call) = self.calls.get(&id) else {
             return;
         };
-        let (origin, mut ask) = (call.origin.clone(), call.ask);
+        let (origin, mut traits) = (call.origin.clone(), call.traits);
         let off = if !self.switches.engine {
-            Some(Why::EngineOff)
-        } else if self.trip.tripped() {
-            Some(Why::Tripped)
+            Some(Reason::EngineOff)
+        } else if self.breaker.is_open() {
+            Some(Reason::Tripped)
         } else {
             None
         };
-        if let Some(why) = off {
+        if let Some(reason) = off {
             self.calls.remove(&id);
-            return self.order(Command::Plain { call: id, why });
+            return self.push_command(Command::FallBack { call: id, reason });
         }
         if self.network.is_none() {
             return self.fail(id, Fault::Offline);
         }
-        if ask.policy != Policy::H3 && self.requires_http1(&origin) {
-            ask.policy = Policy::H1;
+        if traits.policy != Policy::H3 && self.requires_http1(&origin) {
+            traits.policy = Policy::H1;
             if let Some(call) = self.calls.get_mut(&id) {
-                call.ask.policy = Policy::H1;
+                call.traits.policy = Policy::H1;
             }
         }
-        let usable = |over| self.usable(&origin, &ask, over);
+        let usable = |over| self.usable(&origin, &traits, over);
         let (quic, tcp) = (usable(Transport::Quic), usable(Transport::Tcp));
-        if self.is_unanswered(&origin, &ask) {
+        if self.is_unanswered(&origin, &traits) {
             return match tcp {
-                Some(conn) => self.send(id, conn, Why::SecondTry(Transport::Tcp)),
+                Some(conn) => self.send(id, conn, Reason::SecondTry(Transport::Tcp)),
                 None => self.wait_for_tcp(id, &origin),
             };
         }
         match (quic, tcp) {
             (Some(quic), Some(tcp)) => {
-                let (over, why) = self.choose(&origin, &ask);
+                let (over, reason) = self.choose(&origin, &traits);
                 let conn = if over == Transport::Quic { quic } else { tcp };
-                self.send(id, conn, why);
+                self.send(id, conn, reason);
             }
             (Some(conn), None) => {
-                self.send(id, conn, self.why_only(&origin, &ask, Transport::Quic));
+                self.send(
+                    id,
+                    conn,
+                    self.reason_for_only(&origin, &traits, Transport::Quic),
+                );
             }
             (None, Some(conn)) => {
-                self.send(id, conn, self.why_only(&origin, &ask, Transport::Tcp));
+                self.send(
+                    id,
+                    conn,
+                    self.reason_for_only(&origin, &traits, Transport::Tcp),
+                );
             }
-            (None, None) => match self.early_conn(&origin, &ask) {
-                Some(conn) => self.send(id, conn, Why::OnlyOpen(Transport::Quic)),
-                None => self.wait(id, &origin, ask.policy),
+            (None, None) => match self.early_conn(&origin, &traits) {
+                Some(conn) => self.send(id, conn, Reason::OnlyOpen(Transport::Quic)),
+                None => self.wait(id, &origin, traits.policy),
             },
         }
     }
 
-    pub(crate) fn send(&mut self, id: CallId, conn_id: ConnId, why: Why) {
+    pub(crate) fn send(&mut self, id: CallId, conn_id: ConnId, reason: Reason) {
         let now = self.now;
         let (Some(call), Some(conn)) = (self.calls.get(&id), self.conns.get(&conn_id)) else {
             return;
         };
         let instead_of_quic =
-            conn.over == Transport::Tcp && self.is_unanswered(&call.origin, &call.ask);
+            conn.over == Transport::Tcp && self.is_unanswered(&call.origin, &call.traits);
         let hedge_at = self.hedge_at(call, conn);
         let (Some(call), Some(conn)) = (self.calls.get_mut(&id), self.conns.get_mut(&conn_id))
         else {
@@ -145,20 +153,20 @@ impl Router {
         if call.only_connects {
             self.calls.remove(&id);
             let (call, conn) = (id, conn_id);
-            return self.order(Command::Connected { call, conn, why });
+            return self.push_command(Command::Connected { call, conn, reason });
         }
         // Beside others its time tells less of the transport than of them.
-        call.teaches &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
-        call.teaches &= conn.state != ConnState::Early;
+        call.is_sample &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
+        call.is_sample &= conn.state != ConnState::Early;
         (call.hedge_at, call.failing_since) = (hedge_at, None);
         if instead_of_quic {
             call.left_quic = Some(conn.network);
         }
-        call.why = match call.left_quic {
-            Some(_) => Why::SecondTry(conn.over),
-            None => why,
+        call.reason = match call.left_quic {
+            Some(_) => Reason::SecondTry(conn.over),
+            None => reason,
         };
-        call.copies.push(Copy {
+        call.copies.push(RequestCopy {
             conn: conn_id,
             network: conn.network,
             over: conn.over,
@@ -168,9 +176,9 @@ impl Router {
         });
         conn.calls.insert(id);
         conn.sent = conn.sent.saturating_add(1);
-        let begins = conn.watch.deadline().is_none();
-        conn.watch.begin(now);
-        self.order(Command::Send {
+        let begins = conn.monitor.deadline().is_none();
+        conn.monitor.begin(now);
+        self.push_command(Command::Send {
             call: id,
             conn: conn_id,
         });
@@ -207,13 +215,13 @@ impl Router {
             self.tcp_answered_instead(&origin, network);
         }
         if first {
-            self.order(Command::Deliver {
+            self.push_command(Command::Deliver {
                 call: id,
                 conn: conn_id,
             });
         }
         for other in others {
-            self.order(Command::Withdraw {
+            self.push_command(Command::Withdraw {
                 call: id,
                 conn: other,
             });
@@ -233,12 +241,12 @@ impl Router {
         let Some(conn) = self.conns.get_mut(&id) else {
             return false;
         };
-        let was_silent = conn.hear(now);
+        let was_silent = conn.record_response(now);
         conn.answers = conn.answers.saturating_add(1);
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
-        let digest = self.book.digest(&origin);
-        let row = self.book.row(network, digest, now);
-        (row.answers, row.last_answer) = (row.answers + 1, Some(now));
+        let digest = self.knowledge.digest(&origin);
+        let entry = self.knowledge.origin(network, digest, now);
+        (entry.answers, entry.last_answer) = (entry.answers + 1, Some(now));
         if over == Transport::Quic {
             self.quic_answers(&origin, network);
         }
@@ -255,10 +263,10 @@ impl Router {
         let Some(call) = self.calls.remove(&id) else {
             return;
         };
-        self.trip.call();
+        self.breaker.record_call();
         let mut was_silent = false;
         if let Some(conn) = self.conns.get_mut(&conn_id) {
-            was_silent = conn.hear(self.now);
+            was_silent = conn.record_response(self.now);
             let (origin, network) = (conn.origin.clone(), conn.network);
             if conn.over == Transport::Quic {
                 self.quic_has_answered(&origin, network);
@@ -289,7 +297,7 @@ impl Router {
             }
             return;
         }
-        let silent = conn.watch.is_silent();
+        let silent = conn.monitor.is_silent();
         let (origin, state) = (conn.origin.clone(), conn.state);
         let spent = conn.is_spent() && !state.is_opening();
         // One whose handshake is not done is its race's.
@@ -297,7 +305,7 @@ impl Router {
             self.leave_silent(conn_id);
             return self.place_waiting(&origin);
         }
-        conn.watch.end();
+        conn.monitor.end();
         if spent || state == ConnState::Draining {
             self.close(conn_id);
             // What waited for it to be free needs another one.
@@ -312,8 +320,8 @@ impl Router {
 
     /// Places the requests that wait for a connection to an origin.
     pub(crate) fn place_waiting(&mut self, origin: &Origin) {
-        let waiting = match self.sites.get_mut(origin) {
-            Some(site) => std::mem::take(&mut site.waiting),
+        let waiting = match self.origins.get_mut(origin) {
+            Some(state) => std::mem::take(&mut state.waiting),
             None => return,
         };
         for id in waiting {
@@ -322,7 +330,7 @@ impl Router {
     }
 
     pub(crate) fn place_waiting_everywhere(&mut self) {
-        for origin in self.sites.keys().cloned().collect::<Vec<_>>() {
+        for origin in self.origins.keys().cloned().collect::<Vec<_>>() {
             self.place_waiting(&origin);
         }
     }

@@ -3,30 +3,30 @@
 use std::net::SocketAddr;
 
 use crate::event::{CallId, ConnId, Fault, Origin, QueryId, Transport};
-use crate::why::Why;
+use crate::reason::Reason;
 
-/// What to ask a name server for.
+/// The type of DNS records to query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Records {
+pub enum DnsRecords {
     /// A and AAAA.
     Addresses,
     /// HTTPS (RFC 9460).
     Https,
 }
 
-/// Something to do.
+/// An output of the router, for its caller to execute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Ask for a name; answered by [`Event::Resolved`](crate::Event::Resolved).
+    /// Resolve a name; answered by [`Event::Resolved`](crate::Event::Resolved).
     Resolve {
-        /// The question's number.
+        /// The query's number.
         query: QueryId,
         /// The name is its host.
         origin: Origin,
-        /// What to ask for.
-        records: Records,
+        /// The type of records.
+        records: DnsRecords,
     },
-    /// Open a connection; answered by `Heard`, then `Ready` or `Closed`.
+    /// Open a connection; answered by `FirstPacket`, then `Ready` or `Closed`.
     Open {
         /// Its number.
         conn: ConnId,
@@ -72,8 +72,8 @@ pub enum Command {
         call: CallId,
         /// The connection.
         conn: ConnId,
-        /// Why this one.
-        why: Why,
+        /// The reason for this connection.
+        reason: Reason,
     },
     /// The request is over, without a response.
     Fail {
@@ -84,12 +84,12 @@ pub enum Command {
         /// Whether the peer may have acted on it.
         may_have_acted: bool,
     },
-    /// The request is over here; the app's own client may send it.
-    Plain {
+    /// The request ends here and falls back: the app's own client may send it.
+    FallBack {
         /// The request.
         call: CallId,
-        /// Why.
-        why: Why,
+        /// The reason.
+        reason: Reason,
     },
     /// Answer with [`Event::Path`](crate::Event::Path).
     Sample(ConnId),

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::book::Digest;
-use crate::event::{Ask, CallId, ConnId, NetworkId, Origin, Policy, Protocol, QueryId, Transport};
-use crate::moment::Moment;
-use crate::race::{Mode, Race};
-use crate::watch::Watch;
-use crate::why::Why;
+use crate::event::{
+    CallId, ConnId, NetworkId, Origin, Policy, Protocol, QueryId, RequestTraits, Transport,
+};
+use crate::knowledge::OriginDigest;
+use crate::path_monitor::PathMonitor;
+use crate::race::{Race, RaceMode};
+use crate::reason::Reason;
+use crate::time::MonotonicTime;
 
 /// A connection.
 #[derive(Clone, Debug)]
@@ -23,11 +25,11 @@ pub(crate) struct Conn {
     pub(crate) migrates: bool,
     /// Whether it had no room for a request, and nothing has changed since.
     pub(crate) full: bool,
-    pub(crate) opened: Moment,
+    pub(crate) opened: MonotonicTime,
     /// When the peer was last known to have sent something.
-    pub(crate) heard: Option<Moment>,
+    pub(crate) last_received: Option<MonotonicTime>,
     /// When its last request left it while it was silent.
-    pub(crate) left_silent: Option<Moment>,
+    pub(crate) left_silent: Option<MonotonicTime>,
     /// The first RTT.
     pub(crate) rtt: Option<Duration>,
     pub(crate) calls: BTreeSet<CallId>,
@@ -36,7 +38,7 @@ pub(crate) struct Conn {
     pub(crate) answers: u32,
     /// How many requests its peer answers, if it seems to have such a limit.
     pub(crate) quota: Option<u32>,
-    pub(crate) watch: Watch,
+    pub(crate) monitor: PathMonitor,
     /// Whether a sample was asked for and has not come.
     pub(crate) sampling: bool,
 }
@@ -64,7 +66,7 @@ impl Conn {
     }
 
     /// Reports whether the connection is ready and uses this version of HTTP.
-    pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
+    pub(crate) fn uses(&self, protocol: Protocol) -> bool {
         self.state == ConnState::Ready(protocol)
     }
 
@@ -75,20 +77,20 @@ impl Conn {
             ConnState::Ready(_) => true,
             ConnState::Opening | ConnState::Early | ConnState::Draining => false,
         };
-        has_room && !self.full && !self.is_spent() && !self.watch.is_silent()
+        has_room && !self.full && !self.is_spent() && !self.monitor.is_silent()
     }
 
     /// Records that a response arrived on the connection. Returns whether the connection was silent.
-    pub(crate) fn hear(&mut self, now: Moment) -> bool {
-        let was_silent = self.watch.is_silent();
-        self.watch.heard(now);
-        self.heard = Some(now);
+    pub(crate) fn record_response(&mut self, now: MonotonicTime) -> bool {
+        let was_silent = self.monitor.is_silent();
+        self.monitor.packet_arrived(now);
+        self.last_received = Some(now);
         was_silent
     }
 
     /// Reports whether the connection works: it is open, and nothing that it owes is late.
     pub(crate) fn is_alive(&self) -> bool {
-        !self.state.is_opening() && !self.watch.is_silent()
+        !self.state.is_opening() && !self.monitor.is_silent()
     }
 }
 
@@ -96,11 +98,11 @@ impl Conn {
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) origin: Origin,
-    pub(crate) ask: Ask,
+    pub(crate) traits: RequestTraits,
     /// Whether it ends once it has a connection, and nothing is sent.
     pub(crate) only_connects: bool,
     /// Where it was sent and is not withdrawn.
-    pub(crate) copies: Vec<Copy>,
+    pub(crate) copies: Vec<RequestCopy>,
     /// Whether the app has the head of a response.
     pub(crate) delivered: bool,
     /// Whether the rest of the body can be asked for on another connection.
@@ -114,16 +116,16 @@ pub(crate) struct Call {
     /// The origin's answers when it was last refused.
     pub(crate) answers_seen: u64,
     /// Since when no connection to its origin can be opened.
-    pub(crate) failing_since: Option<Moment>,
+    pub(crate) failing_since: Option<MonotonicTime>,
     /// When it is sent over TCP, too, unless HTTP/3, which is on probation, has answered.
-    pub(crate) hedge_at: Option<Moment>,
+    pub(crate) hedge_at: Option<MonotonicTime>,
     /// The policy that it had before it failed over HTTP/3 and was to take TCP.
     pub(crate) before: Option<Policy>,
     /// The network on which it failed over HTTP/3, so that it takes TCP now.
     pub(crate) left_quic: Option<NetworkId>,
-    /// Whether its time can be learnt from: the request was sent at once, once, beside no other.
-    pub(crate) teaches: bool,
-    pub(crate) why: Why,
+    /// Whether its time is a sample for the estimates: the request was sent at once, only once, and beside no other.
+    pub(crate) is_sample: bool,
+    pub(crate) reason: Reason,
 }
 
 impl Call {
@@ -135,25 +137,25 @@ impl Call {
 
 /// A request on a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Copy {
+pub(crate) struct RequestCopy {
     pub(crate) conn: ConnId,
     /// On which it is; the connection may be gone before its requests fail.
     pub(crate) network: NetworkId,
     pub(crate) over: Transport,
-    pub(crate) sent: Moment,
-    pub(crate) head: Option<Moment>,
+    pub(crate) sent: MonotonicTime,
+    pub(crate) head: Option<MonotonicTime>,
     /// Whether its connection, which had answered others, was closed without an error.
     pub(crate) cut_off: bool,
 }
 
-/// An origin with a lookup, a race, a pause or requests that wait.
+/// The state of an origin that has a lookup, a race, a pause or waiting requests.
 #[derive(Clone, Debug)]
-pub(crate) struct Site {
-    pub(crate) digest: Digest,
+pub(crate) struct OriginState {
+    pub(crate) digest: OriginDigest,
     /// Requests that wait for a connection.
     pub(crate) waiting: VecDeque<CallId>,
-    pub(crate) lookup: Option<Lookup>,
-    pub(crate) races: Vec<SiteRace>,
+    pub(crate) lookup: Option<DnsLookup>,
+    pub(crate) races: Vec<OriginRace>,
     /// Of requests with each policy.
     pub(crate) backoffs: BTreeMap<Policy, Backoff>,
 }
@@ -162,23 +164,23 @@ pub(crate) struct Site {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Backoff {
     pub(crate) times: u8,
-    pub(crate) until: Option<Moment>,
+    pub(crate) until: Option<MonotonicTime>,
 }
 
-/// Questions to the name service before a race.
+/// DNS queries before a race.
 #[derive(Clone, Debug)]
-pub(crate) struct Lookup {
+pub(crate) struct DnsLookup {
     pub(crate) addresses_query: QueryId,
     pub(crate) https_query: Option<QueryId>,
     /// The addresses, and until when to wait for the HTTPS record.
-    pub(crate) found: Option<(Vec<IpAddr>, Moment)>,
-    /// What the addresses are for: a race each.
-    pub(crate) purposes: Vec<Purpose>,
+    pub(crate) found: Option<(Vec<IpAddr>, MonotonicTime)>,
+    /// The purposes of the addresses: a race each.
+    pub(crate) purposes: Vec<RacePurpose>,
 }
 
-/// What a race is for.
+/// The purpose of a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub(crate) enum RacePurpose {
     /// Requests that wait, the first of them with this policy.
     Calls(Policy),
     /// A connection over this transport beside one that fell silent, for the requests there and for those that come.
@@ -189,16 +191,16 @@ pub(crate) enum Purpose {
 
 /// A race of an origin.
 #[derive(Clone, Debug)]
-pub(crate) struct SiteRace {
+pub(crate) struct OriginRace {
     pub(crate) race: Race,
-    pub(crate) purpose: Purpose,
+    pub(crate) purpose: RacePurpose,
     pub(crate) network: NetworkId,
     /// QUIC failed with this weight, and whether the peer ever answered; not yet judged.
     pub(crate) quic_failure: Option<(u8, bool)>,
 }
 
-impl Site {
-    pub(crate) fn new(digest: Digest) -> Self {
+impl OriginState {
+    pub(crate) fn new(digest: OriginDigest) -> Self {
         let (waiting, races, backoffs) = Default::default();
         Self {
             digest,
@@ -221,11 +223,11 @@ impl Site {
 
     /// Reports whether a lookup or a race is under way that may give a request with this policy a connection.
     pub(crate) fn opens_for(&self, policy: Policy) -> bool {
-        let serves = |purpose: &Purpose| match purpose {
-            Purpose::Calls(of) => {
+        let serves = |purpose: &RacePurpose| match purpose {
+            RacePurpose::Calls(of) => {
                 *of == policy || *of == Policy::Adaptive && policy == Policy::Race
             }
-            Purpose::Rescue(_) | Purpose::Learning(_) => false,
+            RacePurpose::Rescue(_) | RacePurpose::Learning(_) => false,
         };
         let lookup = self.lookup.as_ref();
         let looks = lookup.is_some_and(|lookup| lookup.purposes.iter().any(serves));
@@ -233,18 +235,18 @@ impl Site {
     }
 }
 
-impl SiteRace {
+impl OriginRace {
     pub(crate) fn serves(&self, policy: Policy) -> bool {
         let open = self.race.winner.is_none();
         match policy {
             Policy::H3 => self.race.tries(Transport::Quic),
             Policy::H2 => open && self.race.tries(Transport::Tcp),
-            Policy::H1 => open && self.purpose == Purpose::Calls(Policy::H1),
+            Policy::H1 => open && self.purpose == RacePurpose::Calls(Policy::H1),
             Policy::Adaptive | Policy::Race => {
                 // One lane that is left of a pinned race would do, but TCP must be beside QUIC. Nor is there a
                 // reason to wait for TCP alone where it opens only to learn.
-                let learns = matches!(self.purpose, Purpose::Learning(_));
-                open && !learns && self.race.mode != Mode::Only(Transport::Quic)
+                let learns = matches!(self.purpose, RacePurpose::Learning(_));
+                open && !learns && self.race.mode != RaceMode::Only(Transport::Quic)
             }
         }
     }

@@ -23,7 +23,7 @@ pub struct CallId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
 
-/// A question to the name service.
+/// A DNS query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueryId(pub u64);
 
@@ -31,7 +31,7 @@ pub struct QueryId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkId(pub [u8; 16]);
 
-/// What a network is, for monitoring; nothing is decided by it.
+/// The kind of a network, for monitoring. No decision depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NetworkKind {
     /// Not reported, or none of the others.
@@ -79,7 +79,7 @@ pub enum Protocol {
 /// How a request may be routed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
-    /// By what was learnt.
+    /// By the estimates learnt from earlier requests.
     #[default]
     Adaptive,
     /// By races alone: whichever connection is ready first, and HTTP/3 if both are.
@@ -92,9 +92,9 @@ pub enum Policy {
     H1,
 }
 
-/// What the router needs to know of a request.
+/// The traits of a request that decide its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct RequestTraits {
     /// Whether it may be sent twice: an idempotent method (RFC 9110 section 9.2.2), or an
     /// `Idempotency-Key`, and a body that can be produced again.
     pub replayable: bool,
@@ -114,12 +114,12 @@ pub struct Ask {
     pub policy: Policy,
 }
 
-/// What a name server answered.
+/// The answer to a DNS query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum DnsAnswer {
     /// Addresses in the order of preference (RFC 6724); none if the name has none.
     Addresses(Vec<IpAddr>),
-    /// What an HTTPS record offers (RFC 9460); nothing if that is not `h3`.
+    /// The HTTPS record (RFC 9460), if it offers `h3`.
     H3(Option<H3Record>),
 }
 
@@ -141,7 +141,7 @@ pub enum Fault {
     /// Refused, unreachable or silent.
     #[error("no connection")]
     Connect,
-    /// A TLS alert, a version that is not spoken, or a close during the handshake.
+    /// A TLS alert, a version that is not supported, or a close during the handshake.
     #[error("the handshake failed")]
     Handshake,
     /// The certificate was refused. No other route is tried.
@@ -182,7 +182,7 @@ pub enum Replay {
     MayHaveActed,
 }
 
-/// What a transport knows of its path.
+/// A sample of a connection's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSample {
     /// Datagrams or segments received since the connection began.
@@ -197,14 +197,14 @@ pub struct PathSample {
     pub rttvar: Duration,
 }
 
-/// What happened.
+/// An input of the router.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
     /// The deadline passed.
     Time,
     /// The app set its switches.
     Switches(Switches),
-    /// The default network is another one, or there is none.
+    /// The default network changed, or there is none.
     Network(Option<Network>),
     /// The app wants all connections closed. Requests on them that may be sent again are.
     Disconnect,
@@ -212,7 +212,7 @@ pub enum Event<'a> {
     CloseIdle,
     /// The app says that the origin supports HTTP/3 on this port.
     Hint {
-        /// Whose.
+        /// The origin.
         origin: &'a Origin,
         /// UDP port.
         port: u16,
@@ -223,8 +223,8 @@ pub enum Event<'a> {
         id: CallId,
         /// Where to.
         origin: &'a Origin,
-        /// What it is.
-        ask: Ask,
+        /// Its traits.
+        traits: RequestTraits,
     },
     /// A connection is wanted for the requests that will come; answered by
     /// [`Command::Connected`](crate::Command::Connected).
@@ -245,10 +245,10 @@ pub enum Event<'a> {
         /// The question.
         query: QueryId,
         /// The answer.
-        answer: Option<Answer>,
+        answer: Option<DnsAnswer>,
     },
-    /// The peer's first packet came: TCP is connected, or QUIC's handshake goes on.
-    Heard {
+    /// The peer's first packet arrived: TCP is connected, or QUIC's handshake continues.
+    FirstPacket {
         /// The connection.
         conn: ConnId,
         /// From the first packet sent until then.
@@ -332,15 +332,15 @@ pub enum Event<'a> {
     },
     /// The rest of a body came over both transports; this one was faster.
     Compared {
-        /// Whose.
+        /// The origin.
         origin: &'a Origin,
         /// The faster one.
         faster: Transport,
         /// Its rate over the other's.
         ratio: f64,
     },
-    /// A request that failed here worked without the engine.
-    PlainWorked,
+    /// A request that failed in the engine succeeded in the app's own client.
+    FallbackSucceeded,
 }
 
 impl Origin {

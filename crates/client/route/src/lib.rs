@@ -1,8 +1,8 @@
-//! The client's policy: which connection a request takes.
+//! The client's routing policy: which connection a request takes.
 //!
-//! The [`Router`] receives events ([`Event`]) with their time ([`Moment`]) and returns commands ([`Command`]). It opens
-//! nothing, sends nothing and reads no clock. So the same events give the same commands on any machine, and a test can
-//! let years pass.
+//! The [`Router`] receives events ([`Event`]) with their time ([`MonotonicTime`]) and returns commands ([`Command`]).
+//! It opens nothing, sends nothing and reads no clock. So the same events give the same commands on any machine, and a
+//! test can simulate years.
 //!
 //! # What it decides
 //!
@@ -11,7 +11,7 @@
 //! | Is a connection open that can take the request? | it always beats opening one |
 //! | QUIC, TCP, or both, and how much later the second? | what is known of HTTP/3 to this origin on this network, and the RTT |
 //! | Both are open: which? | what was learnt from requests before: *faster*, *slower*, *no difference*, *cannot tell* |
-//! | Has this connection died? | something that must be acknowledged had no answer |
+//! | Is this connection dead? | a packet that must be acknowledged was not |
 //! | May the request be sent again? | if the peer cannot have acted, or acting twice does no harm |
 //!
 //! # A race
@@ -65,7 +65,7 @@
 //! tell*. To learn, the router opens the second connection after three requests. It sends five small requests there and
 //! then ever fewer, or one in eight of 32 to 256 KiB. Requests that are larger, urgent or must not be repeated are
 //! never sent there to learn, and none are where data is metered. Large bodies are compared within one body: see
-//! [`Pace`].
+//! [`RateMonitor`].
 //!
 //! # Bounds
 //!
@@ -81,11 +81,11 @@
 //! # Use
 //!
 //! ```
-//! use route::{Ask, CallId, Command, Config, Event, Moment, Origin, Policy, Router};
+//! use route::{CallId, Command, Config, Event, MonotonicTime, Origin, Policy, RequestTraits, Router};
 //!
 //! let mut router = Router::new(Config::default());
 //! let origin = Origin::new("api.example", 443);
-//! let ask = Ask {
+//! let traits = RequestTraits {
 //!     replayable: true,
 //!     resends: true,
 //!     bytes: None,
@@ -94,53 +94,54 @@
 //!     early: false,
 //!     policy: Policy::Adaptive,
 //! };
-//! let call = Event::Call { id: CallId(1), origin: &origin, ask };
-//! router.handle(call, Moment::from_ns(0));
+//! let call = Event::Call { id: CallId(1), origin: &origin, traits };
+//! router.handle(call, MonotonicTime::from_ns(0));
 //! assert!(matches!(router.poll(), Some(Command::Resolve { .. })));
 //! assert_eq!(router.poll(), None);
 //! ```
 
 pub mod alt_svc;
-mod book;
 mod bounds;
 mod calls;
 mod choice;
+mod circuit_breaker;
 mod command;
 mod conn;
 mod event;
 mod explain;
+mod feedback;
+mod h3_status;
+mod knowledge;
 mod learn;
-mod lessons;
 mod lookup;
 mod memory;
-mod moment;
 mod opening;
-mod pace;
+mod path_monitor;
 mod paths;
 mod quota;
 mod race;
+mod race_policy;
+mod rate_monitor;
+mod reason;
 mod resend;
 mod restart;
 mod room;
 mod router;
-mod standing;
 mod switches;
-mod trials;
+mod time;
 mod unanswered;
-mod watch;
-mod why;
 
-pub use command::{Command, Records};
+pub use command::{Command, DnsRecords};
 pub use event::{
-    Answer, Ask, CallId, ConnId, Event, Fault, H3Record, Network, NetworkId, NetworkKind, Origin,
-    PathSample, Policy, Protocol, QueryId, Replay, Transport,
+    CallId, ConnId, DnsAnswer, Event, Fault, H3Record, Network, NetworkId, NetworkKind, Origin,
+    PathSample, Policy, Protocol, QueryId, Replay, RequestTraits, Transport,
 };
 pub use learn::Class;
-pub use memory::{MAX_MEMORY_BYTES, Recalled};
-pub use moment::{Moment, WallSeconds};
-pub use pace::{Advice, MAX_AHEAD_BYTES, Pace};
+pub use memory::{MAX_MEMORY_BYTES, RecallOutcome};
+pub use rate_monitor::{Advice, MAX_AHEAD_BYTES, RateMonitor};
+pub use reason::Reason;
 pub use router::{
     Config, MAX_CALLS, MAX_CONNS, MAX_H1_CONNS, MAX_LONG_H1_CONNS, MAX_SHARED_CONNS, Router,
 };
 pub use switches::Switches;
-pub use why::Why;
+pub use time::{MonotonicTime, WallSeconds};

@@ -11,15 +11,15 @@ use std::time::Duration;
 use minicbor::{Decode, Encode};
 use sha2::{Digest as _, Sha256};
 
-use crate::book::{Digest, LastUse, MAX_NETWORKS, MAX_OFFERS, MAX_ROWS};
 use crate::event::{NetworkId, Transport};
-use crate::learn::{Class, Estimate, Learnt, Verdict};
-use crate::moment::{Moment, WallSeconds};
+use crate::h3_status::{H3Status, MAX_BACKOFF, MAX_BLOCKED, UdpStatus};
+use crate::knowledge::{LastUse, MAX_NETWORKS, MAX_OFFERS, MAX_ORIGINS, OriginDigest};
+use crate::learn::{Class, Estimate, TransportEstimates, Verdict};
 use crate::router::Router;
-use crate::standing::{MAX_BACKOFF, MAX_SILENCE, Trial, Udp};
 use crate::switches::Switches;
+use crate::time::{MonotonicTime, WallSeconds};
 
-/// Larger files are not read.
+/// The largest memory file that is read, in bytes.
 pub const MAX_MEMORY_BYTES: usize = 64 << 10;
 const MAGIC: &[u8; 4] = b"CMTR";
 const VERSION: u16 = 1;
@@ -35,9 +35,9 @@ const MAX_WEIGHT: f64 = 5.0;
 /// Bounds of a recalled mean and deviation, those of what is observed.
 const MAX_LOG: f64 = 2.1;
 
-/// What became of a memory file.
+/// The outcome of reading a memory file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recalled {
+pub enum RecallOutcome {
     /// There was nothing in it.
     Fresh,
     /// All of it.
@@ -55,7 +55,7 @@ struct Saved {
     #[n(2)]
     networks: Vec<SavedNetwork>,
     #[n(3)]
-    rows: Vec<SavedRow>,
+    origins: Vec<SavedOrigin>,
     #[n(4)]
     offers: Vec<SavedOffer>,
 }
@@ -78,7 +78,7 @@ struct SavedNetwork {
 }
 
 #[derive(Encode, Decode)]
-struct SavedRow {
+struct SavedOrigin {
     #[cbor(n(0), with = "minicbor::bytes")]
     network: [u8; 16],
     #[cbor(n(1), with = "minicbor::bytes")]
@@ -87,7 +87,7 @@ struct SavedRow {
     hour: u64,
     /// 0: not tried; 1: works; 2: broken.
     #[n(3)]
-    trial: u8,
+    h3: u8,
     #[n(4)]
     times: u8,
     #[n(5)]
@@ -116,13 +116,13 @@ impl Router {
             now: self.now,
             wall,
         };
-        let networks = self.book.networks.iter().map(|(id, row)| {
-            let (udp, times, until_s) = match row.udp {
-                Udp::Unknown | Udp::Unanswered { .. } => (0, 0, 0),
-                Udp::Works => (1, 0, 0),
-                Udp::Silent { times, until } => (2, times, clock.wall_of(until)),
+        let networks = self.knowledge.networks.iter().map(|(id, entry)| {
+            let (udp, times, until_s) = match entry.udp {
+                UdpStatus::Unknown | UdpStatus::Unanswered { .. } => (0, 0, 0),
+                UdpStatus::Works => (1, 0, 0),
+                UdpStatus::Blocked { times, until } => (2, times, clock.wall_of(until)),
             };
-            let (hour, rtt_us) = (clock.hour_of(row.used), microseconds(row.rtt));
+            let (hour, rtt_us) = (clock.hour_of(entry.used), microseconds(entry.rtt));
             SavedNetwork {
                 id: id.0,
                 hour,
@@ -132,38 +132,46 @@ impl Router {
                 rtt_us,
             }
         });
-        let rows = self.book.rows.iter().map(|((network, origin), row)| {
-            let (trial, times, until_s) = match row.trial {
-                Trial::Untried => (0, 0, 0),
-                Trial::Works => (1, 0, 0),
-                Trial::Broken { times, until } => (2, times, clock.wall_of(until)),
-            };
-            let cells = row.learnt.iter().flat_map(|learnt| {
-                Transport::ALL.map(|over| {
-                    let estimate = learnt.of(over);
-                    let weight = estimate.weight(self.now).min(MAX_WEIGHT) as f32;
-                    (weight, estimate.mean() as f32, estimate.deviation() as f32)
-                })
+        let origins = self
+            .knowledge
+            .origins
+            .iter()
+            .map(|((network, origin), entry)| {
+                let (h3, times, until_s) = match entry.h3 {
+                    H3Status::Untried => (0, 0, 0),
+                    H3Status::Works => (1, 0, 0),
+                    H3Status::Broken { times, until } => (2, times, clock.wall_of(until)),
+                };
+                let cells = entry.estimates.iter().flat_map(|estimates| {
+                    Transport::ALL.map(|over| {
+                        let estimate = estimates.of(over);
+                        let weight = estimate.weight(self.now).min(MAX_WEIGHT) as f32;
+                        (weight, estimate.mean() as f32, estimate.deviation() as f32)
+                    })
+                });
+                let mut saved = [(0.0, 0.0, 0.0); CELLS];
+                saved
+                    .iter_mut()
+                    .zip(cells)
+                    .for_each(|(slot, cell)| *slot = cell);
+                let (network, origin) = (network.0, origin.0);
+                let (hour, rtt_us) = (clock.hour_of(entry.used), microseconds(entry.rtt));
+                SavedOrigin {
+                    network,
+                    origin,
+                    hour,
+                    h3,
+                    times,
+                    until_s,
+                    rtt_us,
+                    cells: saved,
+                }
             });
-            let mut saved = [(0.0, 0.0, 0.0); CELLS];
-            saved
-                .iter_mut()
-                .zip(cells)
-                .for_each(|(slot, cell)| *slot = cell);
-            let (network, origin) = (network.0, origin.0);
-            let (hour, rtt_us) = (clock.hour_of(row.used), microseconds(row.rtt));
-            SavedRow {
-                network,
-                origin,
-                hour,
-                trial,
-                times,
-                until_s,
-                rtt_us,
-                cells: saved,
-            }
-        });
-        let offers = self.book.offers.iter().filter(|(_, offer)| !offer.hinted);
+        let offers = self
+            .knowledge
+            .offers
+            .iter()
+            .filter(|(_, offer)| !offer.hinted);
         let offers = offers.map(|(origin, offer)| SavedOffer {
             origin: origin.0,
             port: offer.port,
@@ -179,7 +187,7 @@ impl Router {
             salt: self.config.salt,
             switches: (generation, engine, h3_percent, explore),
             networks: networks.collect(),
-            rows: rows.collect(),
+            origins: origins.collect(),
             offers: offers.collect(),
         };
         let cbor = minicbor::to_vec(&saved).unwrap_or_default();
@@ -194,16 +202,16 @@ impl Router {
 
     /// Restores what a file holds, before the first event. Nothing in the file counts for longer than if it had just
     /// been learnt, whatever the file says.
-    pub fn recall(&mut self, file: &[u8], wall: WallSeconds) -> Recalled {
+    pub fn recall(&mut self, file: &[u8], wall: WallSeconds) -> RecallOutcome {
         if file.is_empty() {
-            return Recalled::Fresh;
+            return RecallOutcome::Fresh;
         }
         match read(file) {
             Ok(saved) => {
                 self.take_over(&saved, wall);
-                Recalled::Whole
+                RecallOutcome::Whole
             }
-            Err(why) => Recalled::Damaged(why),
+            Err(reason) => RecallOutcome::Damaged(reason),
         }
     }
 
@@ -214,7 +222,7 @@ impl Router {
         };
         let now = self.now;
         self.config.salt = saved.salt;
-        self.book.salt = saved.salt;
+        self.knowledge.salt = saved.salt;
         let (generation, engine, h3_percent, explore) = saved.switches;
         let h3_percent = h3_percent.min(100);
         self.switches = Switches {
@@ -223,52 +231,52 @@ impl Router {
             h3_percent,
             explore,
         };
-        for row in saved
+        for entry in saved
             .networks
             .iter()
-            .filter(|row| clock.is_recent(row.hour))
+            .filter(|entry| clock.is_recent(entry.hour))
             .take(MAX_NETWORKS)
         {
-            let network = self.book.network(NetworkId(row.id), now);
-            network.used = clock.last_use(row.hour);
-            network.rtt = duration(row.rtt_us);
-            network.udp = match row.udp {
-                1 => Udp::Works,
+            let network = self.knowledge.network(NetworkId(entry.id), now);
+            network.used = clock.last_use(entry.hour);
+            network.rtt = duration(entry.rtt_us);
+            network.udp = match entry.udp {
+                1 => UdpStatus::Works,
                 2 => {
-                    let until = clock.moment_of(row.until_s, MAX_SILENCE);
-                    Udp::Silent {
-                        times: row.times,
+                    let until = clock.moment_of(entry.until_s, MAX_BLOCKED);
+                    UdpStatus::Blocked {
+                        times: entry.times,
                         until,
                     }
                 }
-                _ => Udp::Unknown,
+                _ => UdpStatus::Unknown,
             };
         }
-        for row in saved
-            .rows
+        for entry in saved
+            .origins
             .iter()
-            .filter(|row| clock.is_recent(row.hour))
-            .take(MAX_ROWS)
+            .filter(|entry| clock.is_recent(entry.hour))
+            .take(MAX_ORIGINS)
         {
-            let known = self
-                .book
-                .row(NetworkId(row.network), Digest(row.origin), now);
-            known.used = clock.last_use(row.hour);
-            known.rtt = duration(row.rtt_us);
-            known.trial = match row.trial {
-                1 => Trial::Works,
+            let known =
+                self.knowledge
+                    .origin(NetworkId(entry.network), OriginDigest(entry.origin), now);
+            known.used = clock.last_use(entry.hour);
+            known.rtt = duration(entry.rtt_us);
+            known.h3 = match entry.h3 {
+                1 => H3Status::Works,
                 2 => {
-                    let until = clock.moment_of(row.until_s, MAX_BACKOFF);
-                    Trial::Broken {
-                        times: row.times.clamp(1, 20),
+                    let until = clock.moment_of(entry.until_s, MAX_BACKOFF);
+                    H3Status::Broken {
+                        times: entry.times.clamp(1, 20),
                         until,
                     }
                 }
-                _ => Trial::Untried,
+                _ => H3Status::Untried,
             };
-            for (class, cells) in Class::ALL.into_iter().zip(row.cells.chunks(2)) {
+            for (class, cells) in Class::ALL.into_iter().zip(entry.cells.chunks(2)) {
                 if let [quic, tcp] = cells {
-                    *known.learnt(class) = learnt(*quic, *tcp, class, now);
+                    *known.estimates(class) = estimates(*quic, *tcp, class, now);
                 }
             }
         }
@@ -281,8 +289,8 @@ impl Router {
             let until = clock.moment_of(offer.until_s, crate::alt_svc::LONGEST_MAX_AGE);
             let age = until.since(now);
             if !age.is_zero() {
-                self.book
-                    .set_offer(Digest(offer.origin), offer.port, age, now);
+                self.knowledge
+                    .set_offer(OriginDigest(offer.origin), offer.port, age, now);
             }
         }
     }
@@ -319,7 +327,12 @@ fn checksum(cbor: &[u8]) -> [u8; SUM] {
 
 /// Restores two estimates. New requests are compared with a new reference, the level of the transport that is used
 /// first. So the mean of that transport becomes zero.
-fn learnt(quic: (f32, f32, f32), tcp: (f32, f32, f32), class: Class, now: Moment) -> Learnt {
+fn estimates(
+    quic: (f32, f32, f32),
+    tcp: (f32, f32, f32),
+    class: Class,
+    now: MonotonicTime,
+) -> TransportEstimates {
     let cell = |(weight, mean, deviation): (f32, f32, f32), shift: f64| {
         let within = |x: f32, low: f64, high: f64| {
             if x.is_finite() {
@@ -332,29 +345,29 @@ fn learnt(quic: (f32, f32, f32), tcp: (f32, f32, f32), class: Class, now: Moment
         let mean = within(mean, -MAX_LOG, MAX_LOG) - shift;
         Estimate::recalled(weight, mean, within(deviation, 0.0, MAX_LOG), now)
     };
-    let plain = Learnt::new(cell(quic, 0.0), cell(tcp, 0.0));
+    let plain = TransportEstimates::new(cell(quic, 0.0), cell(tcp, 0.0));
     let used = match plain.verdict(class, None, now) {
         Verdict::Faster(over, ..) => over,
         Verdict::NoDifference | Verdict::CannotTell => Transport::Quic,
     };
     let shift = plain.of(used).mean();
-    Learnt::new(cell(quic, shift), cell(tcp, shift))
+    TransportEstimates::new(cell(quic, shift), cell(tcp, shift))
 }
 
 /// The two clocks at one moment.
 struct Clock {
-    now: Moment,
+    now: MonotonicTime,
     wall: WallSeconds,
 }
 
 impl Clock {
-    fn wall_of(&self, moment: Moment) -> u64 {
+    fn wall_of(&self, moment: MonotonicTime) -> u64 {
         self.wall.0.saturating_add(moment.since(self.now).as_secs())
     }
 
     /// Converts a wall time to a moment: now if it is past, and no later than `longest` from now. The bounds hold
     /// however the wall clock was set in between.
-    fn moment_of(&self, wall_s: u64, longest: Duration) -> Moment {
+    fn moment_of(&self, wall_s: u64, longest: Duration) -> MonotonicTime {
         let left = Duration::from_secs(wall_s.saturating_sub(self.wall.0));
         self.now + left.min(longest)
     }

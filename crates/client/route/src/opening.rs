@@ -1,18 +1,18 @@
-//! Opening connections: races, and what becomes of the attempts in them.
+//! Opening connections: races and their attempts.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::book::Row;
 use crate::command::Command;
-use crate::conn::{Call, Conn, ConnState, Lookup, Purpose, Site, SiteRace};
+use crate::conn::{Call, Conn, ConnState, DnsLookup, OriginRace, OriginState, RacePurpose};
 use crate::event::{CallId, ConnId, Fault, Origin, Policy, Protocol, Transport};
-use crate::race::{Mode, Race};
+use crate::h3_status::{H3Status, UdpStatus};
+use crate::knowledge::OriginEntry;
+use crate::path_monitor::PathMonitor;
+use crate::race::{Race, RaceMode};
+use crate::race_policy::{FAILED_WEIGHT, REFUSED_WEIGHT};
+use crate::reason::Reason;
 use crate::router::{MAX_CONNS, MAX_H1_CONNS, Router};
-use crate::standing::{Trial, Udp};
-use crate::trials::{FAILED_WEIGHT, REFUSED_WEIGHT};
-use crate::watch::Watch;
-use crate::why::Why;
 
 /// Requests after which a second connection is opened to learn.
 const LEARN_AFTER: u32 = 3;
@@ -20,20 +20,20 @@ const LEARN_AFTER: u32 = 3;
 impl Router {
     /// Queues a request until a connection can take it, and makes sure that one will come.
     pub(crate) fn wait(&mut self, id: CallId, origin: &Origin, policy: Policy) {
-        let site = self.site(origin);
-        site.waiting.push_back(id);
-        if !site.serves(policy) && !self.is_at_bound(origin, policy) {
-            self.look_up(origin, Purpose::Calls(policy));
+        let state = self.origin_state(origin);
+        state.waiting.push_back(id);
+        if !state.serves(policy) && !self.is_at_bound(origin, policy) {
+            self.look_up(origin, RacePurpose::Calls(policy));
         }
     }
 
     /// Handles all that is due: races, hedges, and samples of connections.
     pub(crate) fn on_time(&mut self) {
         let now = self.now;
-        for origin in self.sites.keys().cloned().collect::<Vec<_>>() {
+        for origin in self.origins.keys().cloned().collect::<Vec<_>>() {
             self.begin_race(&origin);
-            let overdue: Vec<ConnId> = match self.sites.get(&origin) {
-                Some(site) => site
+            let overdue: Vec<ConnId> = match self.origins.get(&origin) {
+                Some(state) => state
                     .races
                     .iter()
                     .flat_map(|race| race.race.overdue(now))
@@ -41,17 +41,17 @@ impl Router {
                 None => continue,
             };
             for conn in overdue {
-                self.order(Command::Close(conn));
+                self.push_command(Command::Close(conn));
                 self.on_closed(conn, Fault::Connect);
             }
             self.run_races(&origin);
-            self.relieve(&origin);
+            self.open_for_waiting(&origin);
         }
         self.hedge_due();
         let due = self
             .conns
             .iter()
-            .filter(|(_, conn)| !conn.sampling && conn.watch.is_due(now));
+            .filter(|(_, conn)| !conn.sampling && conn.monitor.is_due(now));
         for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.sample(id);
         }
@@ -62,26 +62,26 @@ impl Router {
         let (now, Some(network)) = (self.now, self.network_id()) else {
             return;
         };
-        let Some(site) = self.sites.get_mut(origin) else {
+        let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
-        let may_begin = |lookup: &mut Lookup| {
+        let may_begin = |lookup: &mut DnsLookup| {
             let late = lookup
                 .found
                 .as_ref()
                 .is_some_and(|(_, until)| *until <= now);
             lookup.found.is_some() && (lookup.https_query.is_none() || late)
         };
-        let Some(lookup) = site.lookup.take_if(may_begin) else {
+        let Some(lookup) = state.lookup.take_if(may_begin) else {
             return;
         };
-        let digest = site.digest;
+        let digest = state.digest;
         if let Some(query) = lookup.https_query {
             // It is of use to the next race.
             self.late_records.insert(query, digest);
         }
         let addresses: Vec<IpAddr> = lookup.found.map(|(found, _)| found).unwrap_or_default();
-        let offer = self.book.offer(digest, now);
+        let offer = self.knowledge.offer(digest, now);
         let quic_port = offer.unwrap_or(origin.port);
         let port_of = |over| match over {
             Transport::Quic => quic_port,
@@ -89,11 +89,11 @@ impl Router {
         };
         for purpose in lookup.purposes {
             let mode = match purpose {
-                Purpose::Rescue(over) | Purpose::Learning(over) => Mode::Only(over),
-                Purpose::Calls(policy) => self.mode(origin, network, policy, offer.is_some()),
+                RacePurpose::Rescue(over) | RacePurpose::Learning(over) => RaceMode::Only(over),
+                RacePurpose::Calls(policy) => self.mode(origin, network, policy, offer.is_some()),
             };
             let race = Race::new(now, mode, &addresses, port_of);
-            self.site(origin).races.push(SiteRace {
+            self.origin_state(origin).races.push(OriginRace {
                 race,
                 purpose,
                 network,
@@ -106,8 +106,8 @@ impl Router {
     fn run_races(&mut self, origin: &Origin) {
         let now = self.now;
         let early = self.may_be_early(origin);
-        let races = match self.sites.get_mut(origin) {
-            Some(site) => std::mem::take(&mut site.races),
+        let races = match self.origins.get_mut(origin) {
+            Some(state) => std::mem::take(&mut state.races),
             None => return,
         };
         let (mut lost, mut ended) = (Vec::new(), false);
@@ -124,11 +124,11 @@ impl Router {
                     migrates: false,
                     full: false,
                     opened: now,
-                    heard: None,
+                    last_received: None,
                     left_silent: None,
                     rtt: None,
                     calls: Default::default(),
-                    watch: Watch::new(),
+                    monitor: PathMonitor::new(),
                     sampling: false,
                     sent: 0,
                     answers: 0,
@@ -137,9 +137,9 @@ impl Router {
                 self.conns.insert(id, conn);
                 race.race.began(id, over, now);
                 let http1 =
-                    race.purpose == Purpose::Calls(Policy::H1) || self.requires_http1(origin);
+                    race.purpose == RacePurpose::Calls(Policy::H1) || self.requires_http1(origin);
                 let origin = origin.clone();
-                self.order(Command::Open {
+                self.push_command(Command::Open {
                     conn: id,
                     origin,
                     address,
@@ -152,7 +152,7 @@ impl Router {
             let over = race.race.is_over();
             ended |= over;
             if !over {
-                self.site(origin).races.push(race);
+                self.origin_state(origin).races.push(race);
             } else if race.race.winner.is_none() {
                 let fault = race.race.fault.unwrap_or(Fault::Connect);
                 lost.push((race.purpose, fault));
@@ -180,18 +180,18 @@ impl Router {
         }
     }
 
-    pub(crate) fn on_heard(&mut self, id: ConnId, rtt: Duration) {
+    pub(crate) fn on_first_packet(&mut self, id: ConnId, rtt: Duration) {
         let now = self.now;
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
         };
-        (conn.heard, conn.rtt) = (Some(now), Some(rtt));
+        (conn.last_received, conn.rtt) = (Some(now), Some(rtt));
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
         if over == Transport::Quic {
-            self.book.network(network, now).udp = Udp::Works;
+            self.knowledge.network(network, now).udp = UdpStatus::Works;
         }
-        for race in &mut self.site(&origin).races {
-            race.race.heard(id, rtt, now);
+        for race in &mut self.origin_state(&origin).races {
+            race.race.peer_responded(id, rtt, now);
         }
     }
 
@@ -204,37 +204,37 @@ impl Router {
             return;
         }
         (conn.state, conn.migrates) = (ConnState::Ready(protocol), migrates);
-        conn.heard = Some(now);
+        conn.last_received = Some(now);
         let conn = conn.clone();
         let (origin, over) = (conn.origin.clone(), conn.over);
         self.set_quota(id);
         self.learn_cold(&conn, now.since(conn.opened));
         let rtt = conn.rtt;
-        let digest = self.book.digest(&origin);
-        let network = self.book.network(conn.network, now);
+        let digest = self.knowledge.digest(&origin);
+        let network = self.knowledge.network(conn.network, now);
         network.rtt = rtt.or(network.rtt);
-        let row = self.book.row(conn.network, digest, now);
-        row.rtt = rtt.or(row.rtt);
+        let entry = self.knowledge.origin(conn.network, digest, now);
+        entry.rtt = rtt.or(entry.rtt);
         if over == Transport::Quic {
             // Where it failed before, a handshake proves too little.
-            if row.trial == Trial::Untried {
-                row.trial = Trial::Works;
+            if entry.h3 == H3Status::Untried {
+                entry.h3 = H3Status::Works;
             }
         }
-        let on_probation = over == Transport::Quic && row.trial != Trial::Works;
+        let on_probation = over == Transport::Quic && entry.h3 != H3Status::Works;
         if over == Transport::Quic {
-            self.book.network(conn.network, now).udp = Udp::Works;
+            self.knowledge.network(conn.network, now).udp = UdpStatus::Works;
         }
         let mut given_up = Vec::new();
-        for race in &mut self.site(&origin).races {
-            if on_probation && race.race.mode != Mode::Only(Transport::Quic) {
+        for race in &mut self.origin_state(&origin).races {
+            if on_probation && race.race.mode != RaceMode::Only(Transport::Quic) {
                 race.race.ready_on_probation(id);
             } else if race.race.has(id) {
                 given_up.extend(race.race.ready(id, over));
             }
         }
         self.give_up(given_up);
-        self.site(&origin).backoffs.clear();
+        self.origin_state(&origin).backoffs.clear();
         if protocol == Protocol::H1 {
             self.open_siblings(&conn);
         }
@@ -246,15 +246,15 @@ impl Router {
     /// Closes attempts that lost their race. Requests that they took early are placed elsewhere, and losing says
     /// nothing against any attempt.
     fn give_up(&mut self, attempts: Vec<ConnId>) {
-        let again = self.take_all_off(attempts);
+        let again = self.detach_all_calls(attempts);
         self.place_all(again);
     }
 
     /// Closes attempts. Returns the requests that they took early and that may be sent again.
-    fn take_all_off(&mut self, attempts: Vec<ConnId>) -> Vec<CallId> {
+    fn detach_all_calls(&mut self, attempts: Vec<ConnId>) -> Vec<CallId> {
         let mut again = Vec::new();
         for id in attempts {
-            again.extend(self.take_off(id));
+            again.extend(self.detach_calls(id));
             self.close(id);
         }
         again
@@ -263,11 +263,11 @@ impl Router {
     /// Reports whether a waiting request may be sent early. It may not unless HTTP/3 is known to work: the request
     /// would be sent twice for nothing.
     fn may_be_early(&self, origin: &Origin) -> bool {
-        let Some(site) = self.sites.get(origin) else {
+        let Some(state) = self.origins.get(origin) else {
             return false;
         };
-        let waits = |id: &CallId| self.calls.get(id).is_some_and(|call| call.ask.early);
-        self.trial(origin) == Trial::Works && site.waiting.iter().any(waits)
+        let waits = |id: &CallId| self.calls.get(id).is_some_and(|call| call.traits.early);
+        self.h3_status(origin) == H3Status::Works && state.waiting.iter().any(waits)
     }
 
     pub(crate) fn on_early(&mut self, id: ConnId) {
@@ -296,9 +296,12 @@ impl Router {
 
     /// Opens connections like this one for the requests that wait: it carries only one at a time.
     fn open_siblings(&mut self, conn: &Conn) {
-        let Some(first) = self.sites.get(&conn.origin).and_then(|site| {
-            let id = site.waiting.iter().find(|id| self.calls.contains_key(id))?;
-            Some(self.calls[id].ask.policy)
+        let Some(first) = self.origins.get(&conn.origin).and_then(|state| {
+            let id = state
+                .waiting
+                .iter()
+                .find(|id| self.calls.contains_key(id))?;
+            Some(self.calls[id].traits.policy)
         }) else {
             return;
         };
@@ -308,12 +311,14 @@ impl Router {
             .values()
             .filter(|other| other.is_of(&conn.origin, conn.over) && other.network == conn.network);
         let room = MAX_H1_CONNS.saturating_sub(open.count());
-        let site = self.site(&conn.origin);
-        let wanted = site.waiting.len().saturating_sub(1);
+        let state = self.origin_state(&conn.origin);
+        let wanted = state.waiting.len().saturating_sub(1);
         for _ in 0..wanted.min(room) {
-            let race = Race::new(now, Mode::Only(Transport::Tcp), &[conn.address], |_| port);
-            let (purpose, network) = (Purpose::Calls(first), conn.network);
-            site.races.push(SiteRace {
+            let race = Race::new(now, RaceMode::Only(Transport::Tcp), &[conn.address], |_| {
+                port
+            });
+            let (purpose, network) = (RacePurpose::Calls(first), conn.network);
+            state.races.push(OriginRace {
                 race,
                 purpose,
                 network,
@@ -334,7 +339,7 @@ impl Router {
         let origin = conn.origin.clone();
         let refused = fault == Fault::Certificate;
         let mut failed = None;
-        for race in &mut self.site(&origin).races {
+        for race in &mut self.origin_state(&origin).races {
             if !race.race.has(id) {
                 continue;
             }
@@ -344,7 +349,7 @@ impl Router {
                     Fault::Handshake => REFUSED_WEIGHT,
                     _ => FAILED_WEIGHT,
                 };
-                race.quic_failure = Some((weight, conn.heard.is_some()));
+                race.quic_failure = Some((weight, conn.last_received.is_some()));
             }
             failed = Some(race.purpose);
         }
@@ -354,35 +359,35 @@ impl Router {
         }
     }
 
-    fn abandon(&mut self, origin: &Origin, purpose: Purpose) {
-        let site = self.site(origin);
-        let (ended, rest) = std::mem::take(&mut site.races)
+    fn abandon(&mut self, origin: &Origin, purpose: RacePurpose) {
+        let state = self.origin_state(origin);
+        let (ended, rest) = std::mem::take(&mut state.races)
             .into_iter()
             .partition(|race| race.purpose == purpose && race.race.winner.is_none());
-        site.races = rest;
-        let ended: Vec<SiteRace> = ended;
+        state.races = rest;
+        let ended: Vec<OriginRace> = ended;
         let running = ended.iter().flat_map(|race| race.race.running());
-        let again = self.take_all_off(running.collect());
-        self.site(origin).waiting.extend(again);
+        let again = self.detach_all_calls(running.collect());
+        self.origin_state(origin).waiting.extend(again);
         self.fail_waiting(origin, purpose, Fault::Certificate);
     }
 
     /// Fails the requests that a race was for, unless something else will give them a connection. The others get a race
     /// of their own.
-    pub(crate) fn fail_waiting(&mut self, origin: &Origin, purpose: Purpose, fault: Fault) {
-        let Purpose::Calls(policy) = purpose else {
-            if purpose == Purpose::Rescue(Transport::Tcp) {
+    pub(crate) fn fail_waiting(&mut self, origin: &Origin, purpose: RacePurpose, fault: Fault) {
+        let RacePurpose::Calls(policy) = purpose else {
+            if purpose == RacePurpose::Rescue(Transport::Tcp) {
                 self.tcp_fails_too(origin);
             }
             return self.place_waiting(origin);
         };
-        let waiting = std::mem::take(&mut self.site(origin).waiting);
-        let policy_of = |call: Option<&Call>| call.map(|call| call.ask.policy);
+        let waiting = std::mem::take(&mut self.origin_state(origin).waiting);
+        let policy_of = |call: Option<&Call>| call.map(|call| call.traits.policy);
         let (fails, others): (Vec<CallId>, Vec<CallId>) = waiting
             .into_iter()
             .partition(|id| policy_of(self.calls.get(id)) == Some(policy));
         let refused = fault == Fault::Certificate;
-        let opens = self.site(origin).opens_for(policy);
+        let opens = self.origin_state(origin).opens_for(policy);
         let will_be_free = self.will_have_room(origin, policy);
         for id in fails {
             // HTTP/3 that has still to prove itself is better than nothing.
@@ -394,9 +399,9 @@ impl Router {
                     Some((conn.filter(|_| allowed)?, over))
                 });
             match open {
-                Some((conn, over)) => self.send(id, conn, Why::OnlyOpen(over)),
+                Some((conn, over)) => self.send(id, conn, Reason::OnlyOpen(over)),
                 None if (opens || will_be_free) && !refused => {
-                    self.site(origin).waiting.push_back(id);
+                    self.origin_state(origin).waiting.push_back(id);
                     if !opens {
                         self.pause(origin, policy);
                     }
@@ -417,11 +422,11 @@ impl Router {
     /// has answered some requests.
     pub(crate) fn open_to_learn(&mut self, call: &Call) {
         let metered = self.network.is_none_or(|network| network.metered);
-        if call.ask.policy != Policy::Adaptive || metered || !self.switches.explore {
+        if call.traits.policy != Policy::Adaptive || metered || !self.switches.explore {
             return;
         }
         let origin = &call.origin;
-        if self.why_not_quic(origin).is_some() || self.is_opening(origin) {
+        if self.reason_against_quic(origin).is_some() || self.is_opening(origin) {
             return;
         }
         let open = |over| self.free_conn(origin, over, Policy::Adaptive).is_some();
@@ -430,11 +435,11 @@ impl Router {
             [false, true] => Transport::Quic,
             _ => return,
         };
-        let Some(row) = self.current_row(origin) else {
+        let Some(entry) = self.current_entry(origin) else {
             return;
         };
-        if row.done >= LEARN_AFTER && !std::mem::replace(&mut row.opened_to_learn, true) {
-            self.look_up(origin, Purpose::Learning(missing));
+        if entry.done >= LEARN_AFTER && !std::mem::replace(&mut entry.opened_to_learn, true) {
+            self.look_up(origin, RacePurpose::Learning(missing));
         }
     }
 
@@ -443,31 +448,31 @@ impl Router {
     pub(crate) fn forget(&mut self, id: ConnId) -> Option<Conn> {
         let conn = self.conns.remove(&id)?;
         if conn.over == Transport::Quic && conn.answers >= LEARN_AFTER {
-            let digest = self.book.digest(&conn.origin);
-            let row = self.book.row(conn.network, digest, self.now);
-            row.opened_to_learn = false;
+            let digest = self.knowledge.digest(&conn.origin);
+            let entry = self.knowledge.origin(conn.network, digest, self.now);
+            entry.opened_to_learn = false;
         }
         Some(conn)
     }
 
     /// Opens a connection over this transport, unless one is on its way.
     pub(crate) fn open_rescue(&mut self, origin: &Origin, over: Transport) {
-        let tries = |race: &SiteRace| race.race.tries(over);
-        let site = self.site(origin);
-        if site.lookup.is_none() && !site.races.iter().any(tries) {
-            self.look_up(origin, Purpose::Rescue(over));
+        let tries = |race: &OriginRace| race.race.tries(over);
+        let state = self.origin_state(origin);
+        if state.lookup.is_none() && !state.races.iter().any(tries) {
+            self.look_up(origin, RacePurpose::Rescue(over));
         }
     }
 
     /// Reports whether a lookup or race for this origin is under way.
     fn is_opening(&self, origin: &Origin) -> bool {
-        let busy = |site: &Site| site.lookup.is_some() || !site.races.is_empty();
-        self.sites.get(origin).is_some_and(busy)
+        let busy = |state: &OriginState| state.lookup.is_some() || !state.races.is_empty();
+        self.origins.get(origin).is_some_and(busy)
     }
 
-    pub(crate) fn current_row(&mut self, origin: &Origin) -> Option<&mut Row> {
+    pub(crate) fn current_entry(&mut self, origin: &Origin) -> Option<&mut OriginEntry> {
         let (network, now) = (self.network_id()?, self.now);
-        let digest = self.book.digest(origin);
-        Some(self.book.row(network, digest, now))
+        let digest = self.knowledge.digest(origin);
+        Some(self.knowledge.origin(network, digest, now))
     }
 }

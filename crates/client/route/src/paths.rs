@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::command::Command;
 use crate::conn::{Call, Conn, ConnState};
 use crate::event::{CallId, ConnId, Fault, Origin, PathSample, Policy, Replay, Transport};
+use crate::path_monitor::PathAction;
+use crate::reason::Reason;
 use crate::resend::MAX_RETRIES;
 use crate::router::Router;
-use crate::watch::Step;
-use crate::why::Why;
 
 /// A failure's weight: a connection that falls silent costs a request a second, a failed handshake costs none. HTTP/3
 /// is not tried again for 16 s, and after that for 300 s.
@@ -23,7 +23,7 @@ impl Router {
         if let Some(conn) = self.conns.get_mut(&id)
             && !std::mem::replace(&mut conn.sampling, true)
         {
-            self.order(Command::Sample(id));
+            self.push_command(Command::Sample(id));
         }
     }
 
@@ -34,24 +34,24 @@ impl Router {
         };
         conn.sampling = false;
         let (origin, network) = (conn.origin.clone(), conn.network);
-        let (was_silent, idle) = (conn.watch.is_silent(), conn.calls.is_empty());
+        let (was_silent, idle) = (conn.monitor.is_silent(), conn.calls.is_empty());
         let (over, migrates) = (conn.over, conn.migrates);
-        let step = conn.watch.look(sample, now);
-        let digest = self.book.digest(&origin);
+        let step = conn.monitor.update(sample, now);
+        let digest = self.knowledge.digest(&origin);
         if sample.received > 0 && !sample.srtt.is_zero() {
-            self.book.network(network, now).rtt = Some(sample.srtt);
-            self.book.row(network, digest, now).rtt = Some(sample.srtt);
+            self.knowledge.network(network, now).rtt = Some(sample.srtt);
+            self.knowledge.origin(network, digest, now).rtt = Some(sample.srtt);
         }
         match step {
-            Step::Alive => {
+            PathAction::Alive => {
                 if let Some(conn) = self.conns.get_mut(&id) {
                     // Where the kernel tells nothing, nothing was heard either.
                     if !sample.srtt.is_zero() {
-                        conn.heard = Some(now);
+                        conn.last_received = Some(now);
                     }
                     if idle {
                         // It was watched because it had moved or been left, and its path answers.
-                        conn.watch.end();
+                        conn.monitor.end();
                     }
                 }
                 if idle {
@@ -62,18 +62,18 @@ impl Router {
                     self.place_waiting(&origin);
                 }
             }
-            Step::Wait => {}
-            Step::Nudge if idle => self.nudge_idle(id),
-            Step::Probe => self.order(Command::Probe(id)),
-            Step::Dead => self.bury(id),
-            Step::Nudge => {
+            PathAction::Wait => {}
+            PathAction::Nudge if idle => self.nudge_idle(id),
+            PathAction::Probe => self.push_command(Command::Probe(id)),
+            PathAction::Dead => self.bury(id),
+            PathAction::Nudge => {
                 if !was_silent {
-                    for learnt in &mut self.book.row(network, digest, now).learnt {
-                        learnt.doubt();
+                    for estimates in &mut self.knowledge.origin(network, digest, now).estimates {
+                        estimates.doubt();
                     }
                 }
                 if migrates {
-                    self.order(Command::Nudge(id));
+                    self.push_command(Command::Nudge(id));
                 }
                 self.rescue(id);
                 if !was_silent {
@@ -95,7 +95,7 @@ impl Router {
             let is_ready = matches!(conn.state, ConnState::Ready(_));
             let is_ours = conn.is_of(origin, Transport::Tcp) && Some(conn.network) == network;
             if is_ready && is_ours && conn.calls.is_empty() {
-                conn.watch.begin(now);
+                conn.monitor.begin(now);
                 asked.push(*id);
             }
         }
@@ -110,7 +110,7 @@ impl Router {
             return;
         };
         let calls = conn.calls.clone();
-        self.order(Command::Close(id));
+        self.push_command(Command::Close(id));
         self.on_closed(id, Fault::Reset);
         for call in calls {
             self.on_failed(call, id, Fault::Reset, Replay::MayHaveActed);
@@ -126,17 +126,17 @@ impl Router {
         let policies: Vec<Policy> = conn
             .calls
             .iter()
-            .filter_map(|call| Some(self.calls.get(call)?.ask.policy))
+            .filter_map(|call| Some(self.calls.get(call)?.traits.policy))
             .collect();
         // Another QUIC connection does more than the nudge only where the server has forgotten this one.
-        let since = conn.watch.silent_since();
+        let since = conn.monitor.silent_since();
         let for_long = since.is_some_and(|since| self.now >= since + FORGOTTEN);
         let forgotten = over == Transport::Quic && for_long;
         let again = forgotten.then_some(Transport::Quic);
         let ways = [over.other(), Transport::Tcp].into_iter().chain(again);
         let mut ways = ways.filter(|way| {
             let pinned = policies.contains(&Policy::H3);
-            let quic = pinned || self.why_not_quic(&origin).is_none();
+            let quic = pinned || self.reason_against_quic(&origin).is_none();
             (*way == Transport::Tcp || quic)
                 && policies.iter().any(|policy| self.allows(*policy, *way))
         });
@@ -155,7 +155,7 @@ impl Router {
         let silent = self
             .conns
             .iter()
-            .filter(|(_, conn)| conn.origin == *origin && conn.watch.is_silent());
+            .filter(|(_, conn)| conn.origin == *origin && conn.monitor.is_silent());
         let waiting: Vec<(CallId, ConnId)> = silent
             .flat_map(|(id, conn)| conn.calls.iter().map(|call| (*call, *id)))
             .collect();
@@ -163,9 +163,9 @@ impl Router {
             let Some(call) = self.calls.get(&id).filter(|call| call.is_only_on(silent)) else {
                 continue;
             };
-            let (ask, may) = (call.ask, call.retries < MAX_RETRIES);
+            let (traits, may) = (call.traits, call.retries < MAX_RETRIES);
             let hedges =
-                !call.delivered && ask.replayable && ask.resends && may && self.may_hedge();
+                !call.delivered && traits.replayable && traits.resends && may && self.may_hedge();
             let resumes = call.delivered && call.resumable;
             if !hedges && !resumes {
                 continue;
@@ -173,11 +173,11 @@ impl Router {
             // TCP first: where one path fell silent, it is the less likely to be blocked.
             let other = [Transport::Tcp, Transport::Quic]
                 .into_iter()
-                .find_map(|over| Some((self.usable(origin, &ask, over)?, over)));
+                .find_map(|over| Some((self.usable(origin, &traits, over)?, over)));
             match other {
                 Some((conn, over)) if hedges => {
                     self.hedges += 1;
-                    self.send(id, conn, Why::Hedge(over));
+                    self.send(id, conn, Reason::Hedge(over));
                     if let Some(call) = self.calls.get_mut(&id) {
                         call.retries += 1;
                     }
@@ -195,7 +195,7 @@ impl Router {
         let Some(conn) = self
             .conns
             .get_mut(&silent)
-            .filter(|conn| conn.watch.is_silent())
+            .filter(|conn| conn.monitor.is_silent())
         else {
             return;
         };
@@ -213,7 +213,7 @@ impl Router {
             return;
         };
         let Some(since) = conn
-            .watch
+            .monitor
             .silent_since()
             .filter(|_| conn.over == Transport::Quic)
         else {
@@ -224,17 +224,17 @@ impl Router {
             conn.origin == origin
                 && conn.network == network
                 && conn.is_alive()
-                && conn.heard.is_some_and(|at| at >= since)
+                && conn.last_received.is_some_and(|at| at >= since)
         };
         let mut heard = self.conns.values().filter(heard);
         let tcp_was_heard = heard.clone().any(|conn| conn.over == Transport::Tcp);
         if heard.any(|conn| conn.over == Transport::Quic && conn.answers > 0) {
             return;
         }
-        let digest = self.book.digest(&origin);
-        let trial = &mut self.book.row(network, digest, now).trial;
-        if tcp_was_heard && !trial.is_broken(now) {
-            trial.fail(SILENT_WEIGHT, now);
+        let digest = self.knowledge.digest(&origin);
+        let h3 = &mut self.knowledge.origin(network, digest, now).h3;
+        if tcp_was_heard && !h3.is_broken(now) {
+            h3.fail(SILENT_WEIGHT, now);
         }
     }
 
@@ -247,24 +247,24 @@ impl Router {
         for id in conn.calls.clone() {
             // One that may take no other way would be sent again on this one.
             let moves = |call: &&mut Call| {
-                call.is_only_on(silent) && !(is_early && call.ask.policy == Policy::H3)
+                call.is_only_on(silent) && !(is_early && call.traits.policy == Policy::H3)
             };
             let Some(call) = self.calls.get_mut(&id).filter(moves) else {
                 continue;
             };
             if call.delivered && call.resumable {
-                // Whoever asked then asks for the rest.
+                // The reader then requests the rest.
                 self.left(id, silent);
                 self.fail(id, Fault::Reset);
             } else if !call.delivered
-                && call.ask.replayable
-                && call.ask.resends
+                && call.traits.replayable
+                && call.traits.resends
                 && call.retries < MAX_RETRIES
             {
                 call.copies.clear();
-                (call.may_have_acted, call.teaches) = (true, false);
+                (call.may_have_acted, call.is_sample) = (true, false);
                 call.retries += 1;
-                self.order(Command::Withdraw {
+                self.push_command(Command::Withdraw {
                     call: id,
                     conn: silent,
                 });
@@ -280,7 +280,7 @@ impl Router {
         match self.conns.get_mut(&id) {
             Some(conn) if conn.over == Transport::Quic => {
                 (conn.state, conn.left_silent) = (ConnState::Draining, Some(self.now));
-                self.order(Command::Probe(id));
+                self.push_command(Command::Probe(id));
             }
             _ => self.close(id),
         }
@@ -296,13 +296,13 @@ impl Router {
             // It is watched until it is heard again, or dead: the kernel goes on asking.
             return;
         }
-        let grace = GRACE.max(2 * conn.watch.silence());
-        let since = conn.watch.silent_since().max(conn.left_silent);
+        let grace = GRACE.max(2 * conn.monitor.silence());
+        let since = conn.monitor.silent_since().max(conn.left_silent);
         let migrates = conn.migrates;
         if since.is_some_and(|since| now < since + grace) {
-            self.order(Command::Probe(id));
+            self.push_command(Command::Probe(id));
             if migrates {
-                self.order(Command::Nudge(id));
+                self.push_command(Command::Nudge(id));
             }
         } else {
             self.blame_silent(id);

@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use crate::book::{Quota, Row};
 use crate::conn::{Conn, ConnState};
 use crate::event::{ConnId, Transport};
-use crate::moment::Moment;
+use crate::knowledge::{OriginEntry, Quota};
 use crate::router::Router;
+use crate::time::MonotonicTime;
 
 /// With fewer answers, a close is more likely that of a server that stops.
 const MIN_ANSWERS: u32 = 8;
@@ -56,8 +56,8 @@ impl Router {
         for conn in self.conns.values_mut().filter(of_origin) {
             conn.quota = Some(requests);
         }
-        let digest = self.book.digest(&origin);
-        self.book.row(network, digest, now).quota = Some(Quota {
+        let digest = self.knowledge.digest(&origin);
+        self.knowledge.origin(network, digest, now).quota = Some(Quota {
             requests,
             until: now + MEMORY,
         });
@@ -69,10 +69,10 @@ impl Router {
         let Some(conn) = self.conns.get_mut(&id) else {
             return;
         };
-        let row = (conn.network, self.book.digest(&conn.origin));
+        let entry = (conn.network, self.knowledge.digest(&conn.origin));
         if conn.over == Transport::Quic {
-            let row = self.book.rows.get(&row);
-            conn.quota = row.and_then(|row| row.requests_by_quic(self.now));
+            let entry = self.knowledge.origins.get(&entry);
+            conn.quota = entry.and_then(|entry| entry.requests_by_quic(self.now));
         }
     }
 
@@ -86,9 +86,9 @@ impl Router {
     }
 }
 
-impl Row {
+impl OriginEntry {
     /// Returns how many requests the origin answers on a connection over HTTP/3, if it has such a limit.
-    pub(crate) fn requests_by_quic(&self, now: Moment) -> Option<u32> {
+    pub(crate) fn requests_by_quic(&self, now: MonotonicTime) -> Option<u32> {
         let quota = self.quota.filter(|quota| now < quota.until);
         quota.map(|quota| quota.requests)
     }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use crate::event::{ConnId, Fault, Transport};
-use crate::moment::Moment;
+use crate::time::MonotonicTime;
 
 /// Time between attempts of one lane (Happy Eyeballs v3, section 6).
 pub(crate) const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
@@ -19,7 +19,7 @@ const MAX_ATTEMPTS: usize = 32;
 
 /// Which lanes a race has, and when they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum RaceMode {
     /// Only this transport.
     Only(Transport),
     /// Both, the other one this much later.
@@ -29,7 +29,7 @@ pub(crate) enum Mode {
 /// Attempts under way and to come.
 #[derive(Clone, Debug)]
 pub(crate) struct Race {
-    pub(crate) mode: Mode,
+    pub(crate) mode: RaceMode,
     pub(crate) winner: Option<Transport>,
     pub(crate) fault: Option<Fault>,
     lanes: Vec<Lane>,
@@ -39,15 +39,15 @@ pub(crate) struct Race {
 struct Lane {
     over: Transport,
     to_try: Vec<SocketAddr>,
-    next: Option<Moment>,
-    running: Vec<(ConnId, Moment)>,
+    next: Option<MonotonicTime>,
+    running: Vec<(ConnId, MonotonicTime)>,
 }
 
 impl Race {
     /// Creates a race to these addresses. `port_of` gives the port of each transport.
     pub(crate) fn new(
-        now: Moment,
-        mode: Mode,
+        now: MonotonicTime,
+        mode: RaceMode,
         addresses: &[IpAddr],
         port_of: impl Fn(Transport) -> u16,
     ) -> Self {
@@ -66,8 +66,8 @@ impl Race {
             }
         };
         let lanes = match mode {
-            Mode::Only(over) => vec![lane(over, Duration::ZERO)],
-            Mode::First(first, delay) => {
+            RaceMode::Only(over) => vec![lane(over, Duration::ZERO)],
+            RaceMode::First(first, delay) => {
                 vec![lane(first, Duration::ZERO), lane(first.other(), delay)]
             }
         };
@@ -80,7 +80,7 @@ impl Race {
     }
 
     /// Returns the next attempt that is due.
-    pub(crate) fn next_attempt(&mut self, now: Moment) -> Option<(Transport, SocketAddr)> {
+    pub(crate) fn next_attempt(&mut self, now: MonotonicTime) -> Option<(Transport, SocketAddr)> {
         let lane = self
             .lanes
             .iter_mut()
@@ -90,7 +90,7 @@ impl Race {
         Some((lane.over, address))
     }
 
-    pub(crate) fn began(&mut self, conn: ConnId, over: Transport, now: Moment) {
+    pub(crate) fn began(&mut self, conn: ConnId, over: Transport, now: MonotonicTime) {
         if let Some(lane) = self.lane(over) {
             lane.running.push((conn, now));
         }
@@ -98,7 +98,7 @@ impl Race {
 
     /// Records that the peer has answered an attempt. The lane's next attempt and a lane that has
     /// not begun are put off by another RTT (Happy Eyeballs v3, section 6.1).
-    pub(crate) fn heard(&mut self, conn: ConnId, rtt: Duration, now: Moment) {
+    pub(crate) fn peer_responded(&mut self, conn: ConnId, rtt: Duration, now: MonotonicTime) {
         if !self.has(conn) {
             return;
         }
@@ -137,7 +137,7 @@ impl Race {
 
     /// Records that an attempt failed. The lane's next attempt starts at once; if there is none,
     /// the other lane's first.
-    pub(crate) fn failed(&mut self, conn: ConnId, fault: Fault, now: Moment) {
+    pub(crate) fn failed(&mut self, conn: ConnId, fault: Fault, now: MonotonicTime) {
         let Some(lane) = self.lanes.iter_mut().find(|lane| lane.has(conn)) else {
             return;
         };
@@ -153,7 +153,7 @@ impl Race {
     }
 
     /// Returns the attempts that have taken too long.
-    pub(crate) fn overdue(&self, now: Moment) -> Vec<ConnId> {
+    pub(crate) fn overdue(&self, now: MonotonicTime) -> Vec<ConnId> {
         let running = self.lanes.iter().flat_map(|lane| &lane.running);
         let late = running.filter(|(_, began)| *began + HANDSHAKE_LIMIT <= now);
         late.map(|(id, _)| *id).collect()
@@ -179,7 +179,7 @@ impl Race {
         self.lanes.iter().all(Lane::is_over)
     }
 
-    pub(crate) fn deadline(&self) -> Option<Moment> {
+    pub(crate) fn deadline(&self) -> Option<MonotonicTime> {
         let of_lane = |lane: &Lane| {
             let limits = lane
                 .running
@@ -229,11 +229,11 @@ mod tests {
     const V6: IpAddr = IpAddr::V6(std::net::Ipv6Addr::LOCALHOST);
     const V4: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    fn at(ms: u64) -> Moment {
-        Moment::from_ns(ms * 1_000_000)
+    fn at(ms: u64) -> MonotonicTime {
+        MonotonicTime::from_ns(ms * 1_000_000)
     }
 
-    fn race(mode: Mode, addresses: &[IpAddr]) -> Race {
+    fn race(mode: RaceMode, addresses: &[IpAddr]) -> Race {
         Race::new(at(0), mode, addresses, |over| match over {
             Transport::Quic => 8443,
             Transport::Tcp => 443,
@@ -256,7 +256,7 @@ mod tests {
     fn lanes_alternate_families_and_keep_their_distance() {
         use Transport::{Quic, Tcp};
         let begun = schedule(race(
-            Mode::First(Quic, Duration::from_millis(10)),
+            RaceMode::First(Quic, Duration::from_millis(10)),
             &[V6, V6, V4],
         ));
         let expected = [
@@ -268,13 +268,16 @@ mod tests {
             (510, Tcp, true),
         ];
         assert_eq!(begun, expected);
-        assert_eq!(schedule(race(Mode::Only(Tcp), &[V4])), [(0, Tcp, false)]);
+        assert_eq!(
+            schedule(race(RaceMode::Only(Tcp), &[V4])),
+            [(0, Tcp, false)]
+        );
     }
 
     #[test]
     fn a_failure_starts_the_next_attempt_or_the_other_lane_at_once() {
         let mut race = race(
-            Mode::First(Transport::Quic, Duration::from_secs(1)),
+            RaceMode::First(Transport::Quic, Duration::from_secs(1)),
             &[V6, V4],
         );
         let begin = |race: &mut Race, id: u64, ms: u64| {
@@ -296,7 +299,7 @@ mod tests {
     #[test]
     fn a_losing_quic_attempt_runs_on_and_a_losing_tcp_attempt_does_not() {
         let both = || {
-            let mut race = race(Mode::First(Transport::Quic, Duration::ZERO), &[V4]);
+            let mut race = race(RaceMode::First(Transport::Quic, Duration::ZERO), &[V4]);
             while let Some((over, _)) = race.next_attempt(at(0)) {
                 race.began(ConnId(over as u64), over, at(0));
             }
@@ -315,12 +318,12 @@ mod tests {
     #[test]
     fn an_answer_puts_the_next_attempt_off_by_an_rtt() {
         let mut race = race(
-            Mode::First(Transport::Tcp, Duration::from_millis(300)),
+            RaceMode::First(Transport::Tcp, Duration::from_millis(300)),
             &[V6, V4],
         );
         let (over, _) = race.next_attempt(at(0)).unwrap();
         race.began(ConnId(1), over, at(0));
-        race.heard(ConnId(1), Duration::from_millis(400), at(200));
+        race.peer_responded(ConnId(1), Duration::from_millis(400), at(200));
         assert_eq!(race.next_attempt(at(599)), None);
         assert!(race.next_attempt(at(600)).is_some());
     }

@@ -1,14 +1,14 @@
 //! Resending of failed requests, where that does no harm and may help.
 
 use crate::command::Command;
-use crate::conn::{ConnState, Copy};
+use crate::conn::{ConnState, RequestCopy};
 use crate::event::{CallId, ConnId, Fault, NetworkId, Origin, Policy, Protocol, Replay, Transport};
 use crate::router::Router;
 
-/// A request that its peer did not take is sent again so often while its origin answers nothing else. As long as it
-/// answers others there is no limit.
+/// How often a request that its peer did not take is sent again while its origin answers nothing else. There is no
+/// limit as long as the origin answers others.
 const MAX_REFUSALS: u8 = 3;
-/// A request on which the peer may have acted is sent again so often, if acting twice does no harm.
+/// How often a request on which the peer may have acted is sent again, if acting twice does no harm.
 pub(crate) const MAX_RETRIES: u8 = 2;
 
 impl Router {
@@ -19,7 +19,7 @@ impl Router {
         let Some(index) = call.copies.iter().position(|copy| copy.conn == conn_id) else {
             return;
         };
-        let Copy {
+        let RequestCopy {
             over,
             network,
             cut_off,
@@ -37,12 +37,12 @@ impl Router {
             return;
         };
         let safe = !call.may_have_acted && refusals <= MAX_REFUSALS;
-        let harmless = call.may_have_acted && call.ask.replayable && call.retries < MAX_RETRIES;
+        let harmless = call.may_have_acted && call.traits.replayable && call.retries < MAX_RETRIES;
         let is_kept = replay != Replay::BodyGone;
         let may = is_kept
-            && call.ask.resends
+            && call.traits.resends
             && !call.delivered
-            && !is_final(fault, over, call.ask.policy);
+            && !is_final(fault, over, call.traits.policy);
         let again = alone && may && (safe || harmless);
         // That a connection takes no more requests says nothing against HTTP/3; that another one does not, either, does.
         let is_blamed = match replay {
@@ -59,7 +59,7 @@ impl Router {
             if !safe {
                 call.retries += 1;
             }
-            call.ask.policy = match (fault, call.ask.policy) {
+            call.traits.policy = match (fault, call.traits.policy) {
                 (Fault::Http11Required, Policy::Adaptive | Policy::Race | Policy::H2) => Policy::H1,
                 // The same way would likely fail the same way.
                 (_, before @ (Policy::Adaptive | Policy::Race)) if leaves_quic => {
@@ -70,8 +70,8 @@ impl Router {
                 (_, policy) => policy,
             };
         }
-        let ask = call.ask;
-        let teaches = std::mem::replace(&mut call.teaches, false);
+        let traits = call.traits;
+        let is_sample = std::mem::replace(&mut call.is_sample, false);
         if let Some(conn) = self.conns.get_mut(&conn_id)
             && conn.state == ConnState::Ready(Protocol::H1)
         {
@@ -83,8 +83,8 @@ impl Router {
         if blames_quic {
             self.quic_failed(&origin, network);
         }
-        if teaches && (blames_quic || !again && !cut_off) {
-            self.learn_failure(&origin, &ask, over);
+        if is_sample && (blames_quic || !again && !cut_off) {
+            self.learn_failure(&origin, &traits, over);
         }
         self.left(id, conn_id);
         if again {
@@ -101,7 +101,7 @@ impl Router {
         let Some((before, call)) = call.and_then(|call| Some((call.before.take()?, call))) else {
             return false;
         };
-        (call.ask.policy, call.left_quic) = (before, None);
+        (call.traits.policy, call.left_quic) = (before, None);
         true
     }
 
@@ -110,8 +110,8 @@ impl Router {
         let Some(call) = self.calls.get_mut(&id) else {
             return 0;
         };
-        let digest = self.book.digest(&call.origin);
-        let answers = self.book.row(network, digest, self.now).answers;
+        let digest = self.knowledge.digest(&call.origin);
+        let answers = self.knowledge.origin(network, digest, self.now).answers;
         if answers != call.answers_seen {
             (call.answers_seen, call.refusals) = (answers, 0);
         }
@@ -121,8 +121,8 @@ impl Router {
 
     /// Records that the origin takes requests over HTTP/1.1 only. Its connections over HTTP/2 take no more.
     fn require_http1(&mut self, origin: &Origin, network: NetworkId) {
-        let (now, digest) = (self.now, self.book.digest(origin));
-        self.book.row(network, digest, now).http1 = true;
+        let (now, digest) = (self.now, self.knowledge.digest(origin));
+        self.knowledge.origin(network, digest, now).http1 = true;
         for conn in self.conns.values_mut() {
             if conn.origin == *origin && conn.state == ConnState::Ready(Protocol::H2) {
                 conn.state = ConnState::Draining;
@@ -132,11 +132,11 @@ impl Router {
 
     /// Reports whether the origin takes requests over HTTP/1.1 only, as far as is known.
     pub(crate) fn requires_http1(&self, origin: &Origin) -> bool {
-        let digest = self.book.digest(origin);
-        let row = self
+        let digest = self.knowledge.digest(origin);
+        let entry = self
             .network_id()
-            .and_then(|network| self.book.rows.get(&(network, digest)));
-        row.is_some_and(|row| row.http1)
+            .and_then(|network| self.knowledge.origins.get(&(network, digest)));
+        entry.is_some_and(|entry| entry.http1)
     }
 
     /// Handles a response over HTTP/3 from a peer that is not one for this origin (421). The offer of HTTP/3 is
@@ -147,7 +147,7 @@ impl Router {
             return false;
         };
         let copy = call.copies.iter().find(|copy| copy.conn == conn_id);
-        let Some(&Copy {
+        let Some(&RequestCopy {
             over: Transport::Quic,
             network,
             ..
@@ -155,18 +155,18 @@ impl Router {
         else {
             return false;
         };
-        let may = kept && !call.delivered && call.ask.resends;
-        let again = may && matches!(call.ask.policy, Policy::Adaptive | Policy::Race);
+        let may = kept && !call.delivered && call.traits.resends;
+        let again = may && matches!(call.traits.policy, Policy::Adaptive | Policy::Race);
         let origin = call.origin.clone();
         let mut alone = false;
         if again {
             call.copies.retain(|copy| copy.conn != conn_id);
-            (call.ask.policy, call.teaches) = (Policy::H2, false);
+            (call.traits.policy, call.is_sample) = (Policy::H2, false);
             alone = call.copies.is_empty();
         }
         self.withdraw_quic(&origin, network);
         if again {
-            self.order(Command::Withdraw {
+            self.push_command(Command::Withdraw {
                 call: id,
                 conn: conn_id,
             });
@@ -180,7 +180,7 @@ impl Router {
 
     /// Takes the requests off a connection that is closed for no fault of its own. Those that may be sent again
     /// are returned, and placed once it is closed; others fail.
-    pub(crate) fn take_off(&mut self, conn_id: ConnId) -> Vec<CallId> {
+    pub(crate) fn detach_calls(&mut self, conn_id: ConnId) -> Vec<CallId> {
         let calls = self.conns.get(&conn_id).map(|conn| conn.calls.clone());
         let mut again = Vec::new();
         for id in calls.unwrap_or_default() {
@@ -188,9 +188,10 @@ impl Router {
                 continue;
             };
             call.copies.retain(|copy| copy.conn != conn_id);
-            (call.may_have_acted, call.teaches) = (true, false);
+            (call.may_have_acted, call.is_sample) = (true, false);
             let alone = call.copies.is_empty();
-            let harmless = call.ask.replayable && call.ask.resends && call.retries < MAX_RETRIES;
+            let harmless =
+                call.traits.replayable && call.traits.resends && call.retries < MAX_RETRIES;
             let may = !call.delivered && harmless;
             if alone && !may {
                 self.left(id, conn_id);
@@ -201,7 +202,7 @@ impl Router {
                 call.retries += 1;
                 again.push(id);
             }
-            self.order(Command::Withdraw {
+            self.push_command(Command::Withdraw {
                 call: id,
                 conn: conn_id,
             });
@@ -217,7 +218,7 @@ fn is_final(fault: Fault, over: Transport, policy: Policy) -> bool {
         Fault::Certificate | Fault::Malformed => true,
         // The policy rules out the other way.
         Fault::HeadTooLarge | Fault::Http11Required if policy == Policy::H3 => true,
-        // Who broke the protocol over TCP will do so again.
+        // A peer that broke the protocol over TCP will do so again.
         Fault::Protocol | Fault::HeadTooLarge => over == Transport::Tcp,
         _ => false,
     }

@@ -1,14 +1,14 @@
-//! Servers that are started again: requests wait for them, with growing pauses, instead of failing at once.
+//! Servers that restart: requests wait for them, with growing pauses, instead of failing at once.
 
 use std::time::Duration;
 
 use crate::event::{CallId, Fault, Origin, Policy};
-use crate::moment::Moment;
 use crate::router::Router;
+use crate::time::MonotonicTime;
 
-/// An origin that answered so lately is expected back.
+/// An origin whose last answer is more recent than this is expected back.
 const MEMORY: Duration = Duration::from_secs(60);
-/// So long a request waits for it, unless its own limits end it before.
+/// How long a request waits for its server, unless its own limits end it before.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// First pause before a connection is tried again; doubled each time up to [`MAX_PAUSE`].
 const PAUSE: Duration = Duration::from_millis(200);
@@ -20,12 +20,13 @@ impl Router {
         let (Some(call), Some(network)) = (self.calls.get(&id), self.network_id()) else {
             return false;
         };
-        let digest = self.book.digest(&call.origin);
-        let row = self.book.rows.get(&(network, digest));
-        let within = |since: Option<Moment>, time| since.is_some_and(|at| self.now < at + time);
-        let answered = within(row.and_then(|row| row.last_answer), MEMORY);
+        let digest = self.knowledge.digest(&call.origin);
+        let entry = self.knowledge.origins.get(&(network, digest));
+        let within =
+            |since: Option<MonotonicTime>, time| since.is_some_and(|at| self.now < at + time);
+        let answered = within(entry.and_then(|entry| entry.last_answer), MEMORY);
         let patient = call.failing_since.is_none() || within(call.failing_since, PATIENCE);
-        fault == Fault::Connect && answered && patient && call.ask.resends
+        fault == Fault::Connect && answered && patient && call.traits.resends
     }
 
     /// Lets a request wait for its server, and tries again after a pause.
@@ -35,15 +36,19 @@ impl Router {
             return;
         };
         call.failing_since.get_or_insert(now);
-        let (origin, policy) = (call.origin.clone(), call.ask.policy);
-        self.site(&origin).waiting.push_back(id);
+        let (origin, policy) = (call.origin.clone(), call.traits.policy);
+        self.origin_state(&origin).waiting.push_back(id);
         self.pause(&origin, policy);
     }
 
     /// Opens no connection for requests with this policy for a while, unless a pause is under way.
     pub(crate) fn pause(&mut self, origin: &Origin, policy: Policy) {
         let now = self.now;
-        let backoff = self.site(origin).backoffs.entry(policy).or_default();
+        let backoff = self
+            .origin_state(origin)
+            .backoffs
+            .entry(policy)
+            .or_default();
         if backoff.until.is_none() {
             let doublings = u32::from(backoff.times.min(4));
             let pause = (PAUSE * (1 << doublings)).min(MAX_PAUSE);
@@ -54,8 +59,8 @@ impl Router {
 
     /// Ends all pauses: failures on another network say nothing of this one.
     pub(crate) fn end_pauses(&mut self) {
-        for site in self.sites.values_mut() {
-            site.backoffs.clear();
+        for state in self.origins.values_mut() {
+            state.backoffs.clear();
         }
         for call in self.calls.values_mut() {
             call.failing_since = None;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::conn::{Conn, ConnState};
 use crate::event::{CallId, ConnId, Origin, Policy, Protocol, Transport};
-use crate::moment::Moment;
 use crate::router::{MAX_H1_CONNS, MAX_LONG_H1_CONNS, MAX_SHARED_CONNS, Router};
+use crate::time::MonotonicTime;
 
 /// A response over HTTP/1.1 that takes longer after its head may take for ever: an event stream, or one that the app
 /// does not read. Requests no longer wait for its connection.
@@ -19,7 +19,7 @@ impl Router {
             conn.calls.remove(&id);
             conn.sent = conn.sent.saturating_sub(1);
             if conn.calls.is_empty() {
-                conn.watch.end();
+                conn.monitor.end();
             }
         }
         if let Some(call) = self.calls.get_mut(&id) {
@@ -52,13 +52,13 @@ impl Router {
     /// Reports whether another connection over this transport may be opened for a request with this policy.
     pub(crate) fn may_open(&self, origin: &Origin, over: Transport, policy: Policy) -> bool {
         let pinned = policy == Policy::H3;
-        let tried = over == Transport::Tcp || pinned || self.why_not_quic(origin).is_none();
+        let tried = over == Transport::Tcp || pinned || self.reason_against_quic(origin).is_none();
         if !self.allows(policy, over) || !tried {
             return false;
         }
         let of = |protocol| {
             self.open_conns(origin, over)
-                .filter(move |conn| conn.speaks(protocol))
+                .filter(move |conn| conn.uses(protocol))
         };
         let waits = of(Protocol::H1).filter(|conn| !self.is_long(conn)).count();
         waits < MAX_H1_CONNS
@@ -72,7 +72,7 @@ impl Router {
     pub(crate) fn will_have_room(&self, origin: &Origin, policy: Policy) -> bool {
         let mut ways = Transport::ALL.into_iter();
         ways.any(|over| {
-            let fits = |conn: &Conn| policy != Policy::H1 || conn.speaks(Protocol::H1);
+            let fits = |conn: &Conn| policy != Policy::H1 || conn.uses(Protocol::H1);
             self.allows(policy, over) && self.open_conns(origin, over).any(fits)
         })
     }
@@ -95,41 +95,41 @@ impl Router {
     }
 
     /// Returns when the response on a connection takes long, if it has begun.
-    fn is_long_at(&self, conn: &Conn) -> Option<Moment> {
+    fn is_long_at(&self, conn: &Conn) -> Option<MonotonicTime> {
         let call = self.calls.get(conn.calls.first()?)?;
         let head = call.copies.first()?.head?;
         Some(head + LONG_RESPONSE)
     }
 
     /// Returns when another connection may be opened for requests that wait.
-    pub(crate) fn next_opening(&self) -> Option<Moment> {
-        let sites = self
-            .sites
+    pub(crate) fn next_opening(&self) -> Option<MonotonicTime> {
+        let origins = self
+            .origins
             .iter()
-            .filter(|(_, site)| !site.waiting.is_empty());
-        let times = sites.flat_map(|(origin, site)| {
+            .filter(|(_, state)| !state.waiting.is_empty());
+        let times = origins.flat_map(|(origin, state)| {
             let conns = self.open_conns(origin, Transport::Tcp);
-            let long = conns.filter(|conn| conn.speaks(Protocol::H1));
+            let long = conns.filter(|conn| conn.uses(Protocol::H1));
             let long = long.filter_map(|conn| self.is_long_at(conn));
             long.filter(|at| *at > self.now)
-                .chain(site.backoffs.values().filter_map(|backoff| backoff.until))
+                .chain(state.backoffs.values().filter_map(|backoff| backoff.until))
         });
         times.min()
     }
 
     /// Opens other connections for requests that wait, once there may be more of them.
-    pub(crate) fn relieve(&mut self, origin: &Origin) {
-        let Some(site) = self.sites.get_mut(origin) else {
+    pub(crate) fn open_for_waiting(&mut self, origin: &Origin) {
+        let Some(state) = self.origins.get_mut(origin) else {
             return;
         };
-        for backoff in site.backoffs.values_mut() {
+        for backoff in state.backoffs.values_mut() {
             backoff.until = backoff.until.filter(|until| *until > self.now);
         }
-        let waiting = site.waiting.iter().filter_map(|id| self.calls.get(id));
-        let mut policies: Vec<Policy> = waiting.map(|call| call.ask.policy).collect();
+        let waiting = state.waiting.iter().filter_map(|id| self.calls.get(id));
+        let mut policies: Vec<Policy> = waiting.map(|call| call.traits.policy).collect();
         policies.sort_unstable();
         policies.dedup();
-        policies.retain(|policy| !site.serves(*policy));
+        policies.retain(|policy| !state.serves(*policy));
         if policies
             .into_iter()
             .any(|policy| !self.is_at_bound(origin, policy))

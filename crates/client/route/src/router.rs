@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::book::{Book, Digest};
+use crate::circuit_breaker::CircuitBreaker;
 use crate::command::Command;
-use crate::conn::{Call, Conn, ConnState, Site};
+use crate::conn::{Call, Conn, ConnState, OriginState};
 use crate::event::{
     CallId, ConnId, Event, Fault, Network, NetworkId, NetworkKind, Origin, Policy, Protocol,
     QueryId, Transport,
 };
-use crate::moment::Moment;
-use crate::switches::{Switches, Trip, bucket};
-use crate::watch::Watch;
-use crate::why::Why;
+use crate::knowledge::{KnowledgeStore, OriginDigest};
+use crate::path_monitor::PathMonitor;
+use crate::reason::Reason;
+use crate::switches::{Switches, bucket};
+use crate::time::MonotonicTime;
 
-/// Requests at a time.
+/// Concurrent requests.
 pub const MAX_CALLS: usize = 512;
 /// Connections that are kept, of all origins: idle ones are closed to make room for another. There
 /// are more only while each of them carries a request.
@@ -27,7 +28,7 @@ pub const MAX_LONG_H1_CONNS: usize = 32;
 /// room.
 pub const MAX_SHARED_CONNS: usize = 6;
 
-/// What does not change while a router lives.
+/// Settings of a router that do not change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Whether to ask for HTTPS records before a race.
@@ -36,20 +37,20 @@ pub struct Config {
     pub salt: [u8; 16],
 }
 
-/// Decides which connection each request takes. It does nothing itself: after each
-/// [`Router::handle`] do what [`Router::poll`] returns until that is nothing, then sleep until
+/// Decides which connection each request takes. It performs no I/O: after each
+/// [`Router::handle`], execute the commands that [`Router::poll`] returns until it returns `None`. Then sleep until
 /// [`Router::deadline`] or the next event.
 #[derive(Clone, Debug)]
 pub struct Router {
     pub(crate) config: Config,
-    pub(crate) now: Moment,
+    pub(crate) now: MonotonicTime,
     pub(crate) network: Option<Network>,
     pub(crate) switches: Switches,
-    pub(crate) trip: Trip,
-    pub(crate) book: Book,
-    pub(crate) sites: BTreeMap<Origin, Site>,
-    /// Questions for HTTPS records whose race began without them.
-    pub(crate) late_records: BTreeMap<QueryId, Digest>,
+    pub(crate) breaker: CircuitBreaker,
+    pub(crate) knowledge: KnowledgeStore,
+    pub(crate) origins: BTreeMap<Origin, OriginState>,
+    /// Queries for HTTPS records whose race began without them.
+    pub(crate) late_records: BTreeMap<QueryId, OriginDigest>,
     pub(crate) conns: BTreeMap<ConnId, Conn>,
     pub(crate) calls: BTreeMap<CallId, Call>,
     pub(crate) hedges: u32,
@@ -63,16 +64,16 @@ impl Router {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            now: Moment::default(),
+            now: MonotonicTime::default(),
             network: Some(Network {
                 id: NetworkId([0; 16]),
                 kind: NetworkKind::Other,
                 metered: false,
             }),
             switches: Switches::default(),
-            trip: Trip::default(),
-            book: Book::new(config.salt),
-            sites: BTreeMap::new(),
+            breaker: CircuitBreaker::default(),
+            knowledge: KnowledgeStore::new(config.salt),
+            origins: BTreeMap::new(),
             late_records: BTreeMap::new(),
             conns: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -84,7 +85,7 @@ impl Router {
     }
 
     /// Handles an event. A moment before the last one counts as the last one; an event about an unknown id is ignored.
-    pub fn handle(&mut self, event: Event<'_>, now: Moment) {
+    pub fn handle(&mut self, event: Event<'_>, now: MonotonicTime) {
         self.now = self.now.max(now);
         match event {
             Event::Time => {}
@@ -97,12 +98,12 @@ impl Router {
             Event::Disconnect => self.on_disconnect(),
             Event::CloseIdle => self.on_close_idle(),
             Event::Hint { origin, port } => self.on_hint(origin, port),
-            Event::Call { id, origin, ask } => self.on_call(id, origin, ask),
+            Event::Call { id, origin, traits } => self.on_call(id, origin, traits),
             Event::Connect { id, origin, policy } => self.on_connect(id, origin, policy),
             Event::Cancel(call) => self.on_cancel(call),
             Event::TimedOut(call) => self.on_timed_out(call),
             Event::Resolved { query, answer } => self.on_resolved(query, answer),
-            Event::Heard { conn, rtt } => self.on_heard(conn, rtt),
+            Event::FirstPacket { conn, rtt } => self.on_first_packet(conn, rtt),
             Event::Early(conn) => self.on_early(conn),
             Event::Ready {
                 conn,
@@ -143,10 +144,10 @@ impl Router {
                 faster,
                 ratio,
             } => self.learn_comparison(origin, faster, ratio),
-            Event::PlainWorked => self.trip.worked_without(),
+            Event::FallbackSucceeded => self.breaker.record_fallback_success(),
         }
         self.on_time();
-        self.sites.retain(|_, site| !site.is_idle());
+        self.origins.retain(|_, state| !state.is_idle());
     }
 
     /// Returns the next thing to do.
@@ -155,24 +156,27 @@ impl Router {
     }
 
     /// Returns when to call [`Router::handle`] with [`Event::Time`], if nothing happens before.
-    pub fn deadline(&self) -> Option<Moment> {
-        let lookups = self.sites.values().filter_map(|site| site.lookup.as_ref());
+    pub fn deadline(&self) -> Option<MonotonicTime> {
+        let lookups = self
+            .origins
+            .values()
+            .filter_map(|state| state.lookup.as_ref());
         let answers = lookups.filter_map(|lookup| lookup.found.as_ref().map(|(_, until)| *until));
-        let races = self.sites.values().flat_map(|site| &site.races);
+        let races = self.origins.values().flat_map(|state| &state.races);
         let races = races.filter_map(|race| race.race.deadline());
         let conns = self.conns.values().filter(|conn| !conn.sampling);
-        let watches = conns.filter_map(|conn| conn.watch.deadline());
+        let monitors = conns.filter_map(|conn| conn.monitor.deadline());
         let hedges = self.next_hedge();
         let others = hedges.into_iter().chain(self.next_opening());
-        answers.chain(races).chain(watches).chain(others).min()
+        answers.chain(races).chain(monitors).chain(others).min()
     }
 
     /// Returns the reason for a request's route, until the request has ended.
-    pub fn why(&self, call: CallId) -> Option<Why> {
-        self.calls.get(&call).map(|call| call.why)
+    pub fn reason(&self, call: CallId) -> Option<Reason> {
+        self.calls.get(&call).map(|call| call.reason)
     }
 
-    pub(crate) fn order(&mut self, command: Command) {
+    pub(crate) fn push_command(&mut self, command: Command) {
         self.commands.push_back(command);
     }
 
@@ -200,11 +204,11 @@ impl Router {
         bucket(&self.config.salt, "h3") < self.switches.h3_percent
     }
 
-    pub(crate) fn site(&mut self, origin: &Origin) -> &mut Site {
-        let digest = self.book.digest(origin);
-        self.sites
+    pub(crate) fn origin_state(&mut self, origin: &Origin) -> &mut OriginState {
+        let digest = self.knowledge.digest(origin);
+        self.origins
             .entry(origin.clone())
-            .or_insert_with(|| Site::new(digest))
+            .or_insert_with(|| OriginState::new(digest))
     }
 
     /// Switches to another default network, or to none. Attempts that are not open yet are given up, and TCP
@@ -215,10 +219,10 @@ impl Router {
         if self.network_id() == before {
             return;
         }
-        for site in self.sites.values_mut() {
-            site.races.clear();
+        for state in self.origins.values_mut() {
+            state.races.clear();
             if network.is_none() {
-                site.lookup = None;
+                state.lookup = None;
             }
         }
         self.end_pauses();
@@ -236,7 +240,7 @@ impl Router {
         let moves = conn.state == ConnState::Ready(Protocol::H3) && conn.migrates;
         let origin = conn.origin.clone();
         let (network, now) = (self.network_id(), self.now);
-        if !moves || network.is_some() && self.why_not_quic(&origin).is_some() {
+        if !moves || network.is_some() && self.reason_against_quic(&origin).is_some() {
             return self.drain(id);
         }
         if let (Some(network), Some(conn)) = (network, self.conns.get_mut(&id)) {
@@ -250,9 +254,9 @@ impl Router {
                 }
             }
             // The path that answers is a new one.
-            conn.watch = Watch::new();
-            conn.watch.begin(now);
-            self.order(Command::Nudge(id));
+            conn.monitor = PathMonitor::new();
+            conn.monitor.begin(now);
+            self.push_command(Command::Nudge(id));
             self.sample(id);
         }
     }
@@ -263,8 +267,8 @@ impl Router {
             return;
         };
         if conn.state.is_opening() {
-            let again = self.take_off(id);
-            self.order(Command::Close(id));
+            let again = self.detach_calls(id);
+            self.push_command(Command::Close(id));
             self.on_closed(id, Fault::Connect);
             return self.place_all(again);
         }
@@ -282,9 +286,9 @@ impl Router {
         }
         let mut again = Vec::new();
         for id in self.conns.keys().copied().collect::<Vec<_>>() {
-            again.extend(self.take_off(id));
+            again.extend(self.detach_calls(id));
             if self.conns.contains_key(&id) {
-                self.order(Command::Close(id));
+                self.push_command(Command::Close(id));
                 self.on_closed(id, Fault::Reset);
             }
         }
@@ -307,7 +311,7 @@ impl Router {
 
     pub(crate) fn close(&mut self, id: ConnId) {
         if self.forget(id).is_some() {
-            self.order(Command::Close(id));
+            self.push_command(Command::Close(id));
         }
     }
 
@@ -322,17 +326,17 @@ impl Router {
         let network = self.network_id()?;
         let mut conns = self.conns.iter().rev();
         let fits = |conn: &Conn| {
-            let speaks = policy != Policy::H1 || conn.state == ConnState::Ready(Protocol::H1);
-            conn.is_of(origin, over) && conn.network == network && speaks && conn.is_free()
+            let uses = policy != Policy::H1 || conn.state == ConnState::Ready(Protocol::H1);
+            conn.is_of(origin, over) && conn.network == network && uses && conn.is_free()
         };
         conns.find(|(_, conn)| fits(conn)).map(|(id, _)| *id)
     }
 
     pub(crate) fn fail(&mut self, id: CallId, fault: Fault) {
         if let Some(call) = self.calls.remove(&id) {
-            self.trip.call();
+            self.breaker.record_call();
             let may_have_acted = call.may_have_acted;
-            self.order(Command::Fail {
+            self.push_command(Command::Fail {
                 call: id,
                 fault,
                 may_have_acted,

@@ -1,14 +1,8 @@
-//! Switches: how an app turns the engine off, in part or for all, and how the engine turns itself
-//! off.
+//! Feature switches: how an app turns the engine off, in part or for a share of its installations.
 
 use sha2::{Digest, Sha256};
 
-/// Calls before the engine may turn itself off.
-const TRIP_CALLS: u32 = 50;
-/// It does when more than one in as many failed here and worked without it.
-const TRIP_ONE_IN: u32 = 50;
-
-/// What an app allows. The last ones given are kept in the memory file.
+/// Features that an app allows. The memory file keeps the last ones given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switches {
     /// Older switches do not replace newer ones.
@@ -46,28 +40,6 @@ pub(crate) fn bucket(salt: &[u8; 16], name: &str) -> u8 {
     u8::try_from(number % 100).unwrap_or(0)
 }
 
-/// Counts requests that only the engine could not do.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Trip {
-    calls: u32,
-    worked_without: u32,
-}
-
-impl Trip {
-    pub(crate) fn call(&mut self) {
-        self.calls = self.calls.saturating_add(1);
-    }
-
-    pub(crate) fn worked_without(&mut self) {
-        self.worked_without = self.worked_without.saturating_add(1);
-    }
-
-    /// Reports whether the engine is off until the next process.
-    pub(crate) fn tripped(self) -> bool {
-        self.calls >= TRIP_CALLS && self.worked_without > self.calls / TRIP_ONE_IN
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,25 +55,5 @@ mod tests {
         // 200 each; 5 standard deviations are 71.
         assert!(counts.iter().all(|n| (129..=271).contains(n)), "{counts:?}");
         assert_eq!(bucket(&[1; 16], "h3"), bucket(&[1; 16], "h3"));
-    }
-
-    #[test]
-    fn it_trips_above_two_percent_after_fifty_calls() {
-        let mut trip = Trip::default();
-        for _ in 0..49 {
-            trip.call();
-            trip.worked_without();
-        }
-        assert!(!trip.tripped());
-        trip.call();
-        assert!(trip.tripped());
-        let mut fine = Trip::default();
-        for i in 0..1_000 {
-            fine.call();
-            if i % 51 == 50 {
-                fine.worked_without();
-            }
-            assert!(!fine.tripped());
-        }
     }
 }

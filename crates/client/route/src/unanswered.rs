@@ -1,4 +1,4 @@
-//! Requests over HTTP/3 that get no answer although their path lives: the server is slow, or its HTTP/3 is broken.
+//! Requests over HTTP/3 that get no answer although their path is alive: the server is slow, or its HTTP/3 is broken.
 //!
 //! Nothing on the path shows which. After two requests in a row without an answer the next ones go over TCP, and if TCP
 //! answers, HTTP/3 is broken. Where HTTP/3 is on probation, one request is enough, and it is hedged over TCP.
@@ -6,13 +6,13 @@
 use std::time::Duration;
 
 use crate::conn::{Call, Conn};
-use crate::event::{Ask, CallId, ConnId, NetworkId, Origin, Policy, Transport};
-use crate::moment::Moment;
+use crate::event::{CallId, ConnId, NetworkId, Origin, Policy, RequestTraits, Transport};
+use crate::reason::Reason;
 use crate::resend::MAX_RETRIES;
 use crate::router::Router;
-use crate::why::Why;
+use crate::time::MonotonicTime;
 
-/// So many requests in a row without an answer make the next one go over TCP.
+/// After this many requests in a row without an answer the next one goes over TCP.
 const MAX_UNANSWERED: u8 = 2;
 /// A request that the app cancels earlier says nothing; one over HTTP/3 on probation is hedged then.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -22,23 +22,23 @@ const MIN_ROUND_TRIPS: u32 = 2;
 impl Router {
     /// Ends a request whose time limit passed.
     pub(crate) fn on_timed_out(&mut self, id: CallId) {
-        self.gives_up(id, |conn| MIN_ROUND_TRIPS * conn.watch.srtt());
+        self.count_unanswered(id, |conn| MIN_ROUND_TRIPS * conn.monitor.srtt());
         self.drop_call(id);
     }
 
     /// Ends a request that the app no longer waits for.
     pub(crate) fn on_cancel(&mut self, id: CallId) {
-        self.gives_up(id, |conn| PATIENCE.max(2 * conn.watch.silence()));
+        self.count_unanswered(id, |conn| PATIENCE.max(2 * conn.monitor.silence()));
         self.drop_call(id);
     }
 
     /// Counts a request over HTTP/3 that ends without an answer. It counts only if it waited at least `patience` for
     /// one.
-    fn gives_up(&mut self, id: CallId, patience: impl Fn(&Conn) -> Duration) {
+    fn count_unanswered(&mut self, id: CallId, patience: impl Fn(&Conn) -> Duration) {
         let Some(call) = self.calls.get(&id).filter(|call| !call.delivered) else {
             return;
         };
-        if !self.allows(call.ask.policy, Transport::Tcp) {
+        if !self.allows(call.traits.policy, Transport::Tcp) {
             return;
         }
         let (now, origin) = (self.now, call.origin.clone());
@@ -56,30 +56,30 @@ impl Router {
     }
 
     fn quic_unanswered(&mut self, origin: &Origin, network: NetworkId) {
-        let (now, digest) = (self.now, self.book.digest(origin));
-        let row = self.book.row(network, digest, now);
-        if row.trial.on_probation(now) {
+        let (now, digest) = (self.now, self.knowledge.digest(origin));
+        let entry = self.knowledge.origin(network, digest, now);
+        if entry.h3.on_probation(now) {
             return self.fail_probation(origin, network);
         }
-        row.quic_unanswered = row.quic_unanswered.saturating_add(1);
-        if row.quic_unanswered >= MAX_UNANSWERED && self.network_id() == Some(network) {
+        entry.quic_unanswered = entry.quic_unanswered.saturating_add(1);
+        if entry.quic_unanswered >= MAX_UNANSWERED && self.network_id() == Some(network) {
             self.open_rescue(origin, Transport::Tcp);
         }
     }
 
     /// Reports whether HTTP/3 left the last requests to an origin without an answer, so that this one goes over TCP.
-    pub(crate) fn is_unanswered(&self, origin: &Origin, ask: &Ask) -> bool {
-        let may = matches!(ask.policy, Policy::Adaptive | Policy::Race);
-        let digest = self.book.digest(origin);
-        let row = self
+    pub(crate) fn is_unanswered(&self, origin: &Origin, traits: &RequestTraits) -> bool {
+        let may = matches!(traits.policy, Policy::Adaptive | Policy::Race);
+        let digest = self.knowledge.digest(origin);
+        let entry = self
             .network_id()
-            .and_then(|network| self.book.rows.get(&(network, digest)));
-        may && row.is_some_and(|row| row.quic_unanswered >= MAX_UNANSWERED)
+            .and_then(|network| self.knowledge.origins.get(&(network, digest)));
+        may && entry.is_some_and(|entry| entry.quic_unanswered >= MAX_UNANSWERED)
     }
 
     /// Lets a request wait for a connection over TCP.
     pub(crate) fn wait_for_tcp(&mut self, id: CallId, origin: &Origin) {
-        self.site(origin).waiting.push_back(id);
+        self.origin_state(origin).waiting.push_back(id);
         if self.may_open(origin, Transport::Tcp, Policy::H2) {
             self.open_rescue(origin, Transport::Tcp);
         }
@@ -87,22 +87,22 @@ impl Router {
 
     /// Forgets unanswered requests over HTTP/3: TCP cannot be opened either, so HTTP/3 is not at fault.
     pub(crate) fn tcp_fails_too(&mut self, origin: &Origin) {
-        if let Some(row) = self.current_row(origin) {
-            row.quic_unanswered = 0;
+        if let Some(entry) = self.current_entry(origin) {
+            entry.quic_unanswered = 0;
         }
     }
 
     /// Returns when to hedge a request over TCP that is sent on this connection now, if it is to be hedged.
-    pub(crate) fn hedge_at(&self, call: &Call, conn: &Conn) -> Option<Moment> {
-        let adaptive = matches!(call.ask.policy, Policy::Adaptive | Policy::Race);
+    pub(crate) fn hedge_at(&self, call: &Call, conn: &Conn) -> Option<MonotonicTime> {
+        let adaptive = matches!(call.traits.policy, Policy::Adaptive | Policy::Race);
         let on_probation =
-            conn.over == Transport::Quic && self.trial(&call.origin).on_probation(self.now);
-        let hedges = adaptive && on_probation && call.ask.replayable && call.ask.resends;
-        hedges.then(|| self.now + PATIENCE.max(2 * conn.watch.silence()))
+            conn.over == Transport::Quic && self.h3_status(&call.origin).on_probation(self.now);
+        let hedges = adaptive && on_probation && call.traits.replayable && call.traits.resends;
+        hedges.then(|| self.now + PATIENCE.max(2 * conn.monitor.silence()))
     }
 
     /// Returns when the next request is hedged.
-    pub(crate) fn next_hedge(&self) -> Option<Moment> {
+    pub(crate) fn next_hedge(&self) -> Option<MonotonicTime> {
         self.calls.values().filter_map(|call| call.hedge_at).min()
     }
 
@@ -116,12 +116,15 @@ impl Router {
                 continue;
             };
             call.hedge_at = None;
-            let (origin, ask) = (call.origin.clone(), call.ask);
+            let (origin, traits) = (call.origin.clone(), call.traits);
             let may = call.copies.len() == 1 && call.retries < MAX_RETRIES;
-            let Some(conn) = self.usable(&origin, &ask, Transport::Tcp).filter(|_| may) else {
+            let Some(conn) = self
+                .usable(&origin, &traits, Transport::Tcp)
+                .filter(|_| may)
+            else {
                 continue;
             };
-            self.send(id, conn, Why::Hedge(Transport::Tcp));
+            self.send(id, conn, Reason::Hedge(Transport::Tcp));
             if let Some(call) = self.calls.get_mut(&id) {
                 call.retries += 1;
             }
@@ -135,9 +138,9 @@ impl Router {
             return;
         };
         let (origin, network, over) = (conn.origin.clone(), conn.network, conn.over);
-        let (now, digest) = (self.now, self.book.digest(&origin));
-        let row = self.book.row(network, digest, now);
-        if over == Transport::Quic && row.trial.on_probation(now) {
+        let (now, digest) = (self.now, self.knowledge.digest(&origin));
+        let entry = self.knowledge.origin(network, digest, now);
+        if over == Transport::Quic && entry.h3.on_probation(now) {
             self.fail_probation(&origin, network);
         }
     }

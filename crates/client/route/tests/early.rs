@@ -5,27 +5,32 @@ mod common;
 
 use std::time::Duration;
 
-use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, Event, Fault, Network, NetworkId, NetworkKind, Policy, Transport};
+use common::{End, PathBehavior, Server, World, origin, traits};
+use route::{Event, Fault, Network, NetworkId, NetworkKind, Policy, RequestTraits, Transport};
 
 const RTT: Duration = Duration::from_millis(100);
 
-fn early() -> Ask {
-    Ask {
+fn early() -> RequestTraits {
+    RequestTraits {
         early: true,
-        ..ask()
+        ..traits()
     }
 }
 
 /// Creates a world in which HTTP/3 has worked, and the connection is gone.
-fn after_a_while(quic: Way) -> World {
-    let server = |way| Server {
+fn after_a_while(quic: PathBehavior) -> World {
+    let server = |path| Server {
         spread: 0.0,
-        ..Server::of(way, 100.0)
+        ..Server::of(path, 100.0)
     };
-    let mut world = World::new(1, 100, server(Way::Free), server(Way::Free));
+    let mut world = World::new(
+        1,
+        100,
+        server(PathBehavior::Free),
+        server(PathBehavior::Free),
+    );
     world.hint();
-    world.ask_and_wait(ask());
+    world.request_and_wait(traits());
     while !world.conns.is_empty() {
         world.close_first();
     }
@@ -39,19 +44,19 @@ fn ms(time: Duration) -> u128 {
 
 #[test]
 fn a_request_that_may_be_early_saves_the_round_trip_of_the_handshake() {
-    let mut world = after_a_while(Way::Free);
-    let (time, end) = world.ask_and_wait(early());
+    let mut world = after_a_while(PathBehavior::Free);
+    let (time, end) = world.request_and_wait(early());
     assert_eq!((ms(time), end), (101, End::Done(Transport::Quic)));
-    let mut world = after_a_while(Way::Free);
-    let (time, end) = world.ask_and_wait(ask());
+    let mut world = after_a_while(PathBehavior::Free);
+    let (time, end) = world.request_and_wait(traits());
     assert_eq!((ms(time), end), (201, End::Done(Transport::Quic)));
 }
 
 #[test]
 fn beside_it_others_wait_for_the_handshake() {
-    let mut world = after_a_while(Way::Free);
-    let (at_once, later) = (world.ask(early()), world.ask(ask()));
-    let too = world.ask(early());
+    let mut world = after_a_while(PathBehavior::Free);
+    let (at_once, later) = (world.request(early()), world.request(traits()));
+    let too = world.request(early());
     let asked = world.now;
     world.rest(Duration::from_secs(1));
     let took = |id| {
@@ -65,9 +70,9 @@ fn beside_it_others_wait_for_the_handshake() {
 
 #[test]
 fn what_the_server_does_not_take_early_is_sent_again_on_the_same_connection() {
-    let mut world = after_a_while(Way::Free);
+    let mut world = after_a_while(PathBehavior::Free);
     world.early_refused = 1.0;
-    let id = world.ask(early());
+    let id = world.request(early());
     let (time, end) = world.wait(id);
     assert_eq!((ms(time), end), (201, End::Done(Transport::Quic)));
     let sends = &world.calls[&id].sends;
@@ -77,46 +82,53 @@ fn what_the_server_does_not_take_early_is_sent_again_on_the_same_connection() {
 
 #[test]
 fn a_handshake_without_answer_loses_the_request_to_tcp() {
-    for way in [Way::Blocked, Way::Refused, Way::BadHandshake] {
-        let mut world = after_a_while(way);
-        let (time, end) = world.ask_and_wait(early());
-        assert_eq!(end, End::Done(Transport::Tcp), "{way:?}");
+    for path in [
+        PathBehavior::Blocked,
+        PathBehavior::Refused,
+        PathBehavior::BadHandshake,
+    ] {
+        let mut world = after_a_while(path);
+        let (time, end) = world.request_and_wait(early());
+        assert_eq!(end, End::Done(Transport::Tcp), "{path:?}");
         // The name, one and a half round trips, and what a request over TCP takes.
         assert!(
             time <= Duration::from_millis(2) + RTT.mul_f64(4.5),
-            "{way:?} {time:?}"
+            "{path:?} {time:?}"
         );
     }
 }
 
 #[test]
 fn where_http_3_failed_nothing_is_early() {
-    let mut world = after_a_while(Way::BadHandshake);
-    world.ask_and_wait(early());
+    let mut world = after_a_while(PathBehavior::BadHandshake);
+    world.request_and_wait(early());
     world.rest(Duration::from_secs(5));
     while !world.conns.is_empty() {
         world.close_first();
     }
-    world.quic.way = Way::Free;
+    world.quic.path = PathBehavior::Free;
     assert!(world.router.explain(&origin()).contains("on probation"));
     // QUIC begins 10 ms after TCP, and its handshake is waited for.
-    let (time, end) = world.ask_and_wait(early());
+    let (time, end) = world.request_and_wait(early());
     assert_eq!((ms(time), end), (211, End::Done(Transport::Quic)));
 }
 
 #[test]
 fn one_that_is_pinned_to_http_3_stays_where_it_was_sent_when_tcp_is_ready_first() {
-    let mut world = after_a_while(Way::Blocked);
-    let pinned = |policy| Ask { policy, ..early() };
-    let (h3, h2) = (world.ask(pinned(Policy::H3)), world.ask(pinned(Policy::H2)));
+    let mut world = after_a_while(PathBehavior::Blocked);
+    let pinned = |policy| RequestTraits { policy, ..early() };
+    let (h3, h2) = (
+        world.request(pinned(Policy::H3)),
+        world.request(pinned(Policy::H2)),
+    );
     assert_eq!(world.wait(h2).1, End::Done(Transport::Tcp));
     assert_eq!(world.calls[&h3].sends.len(), 1);
 }
 
 #[test]
 fn another_network_in_the_handshake_says_nothing_against_http_3() {
-    let mut world = after_a_while(Way::Free);
-    let id = world.ask(early());
+    let mut world = after_a_while(PathBehavior::Free);
+    let id = world.request(early());
     world.rest(Duration::from_millis(50));
     assert_eq!(world.calls[&id].sends.len(), 1);
     world.handle(Event::Network(Some(Network {
@@ -132,11 +144,11 @@ fn another_network_in_the_handshake_says_nothing_against_http_3() {
 #[test]
 fn what_an_attempt_took_that_another_address_beat_is_sent_there() {
     for policy in [Policy::Adaptive, Policy::H3] {
-        let mut world = after_a_while(Way::Free);
-        (world.addresses, world.tcp.way) = (2, Way::Blocked);
+        let mut world = after_a_while(PathBehavior::Free);
+        (world.addresses, world.tcp.path) = (2, PathBehavior::Blocked);
         world.lost_first_flights = 1.0;
         let asked = world.now;
-        let id = world.ask(Ask { policy, ..early() });
+        let id = world.request(RequestTraits { policy, ..early() });
         world.rest(Duration::from_millis(10));
         world.lost_first_flights = 0.0;
         let (_, end) = world.wait(id);
@@ -154,10 +166,10 @@ fn what_an_attempt_took_that_another_address_beat_is_sent_there() {
 
 #[test]
 fn a_refused_certificate_ends_what_was_sent_early_and_nothing_is_opened_for_it() {
-    let mut world = after_a_while(Way::Free);
-    world.tcp.way = Way::BadCertificate;
+    let mut world = after_a_while(PathBehavior::Free);
+    world.tcp.path = PathBehavior::BadCertificate;
     world.lost_first_flights = 1.0;
-    let id = world.ask(early());
+    let id = world.request(early());
     world.rest(Duration::from_millis(10));
     world.lost_first_flights = 0.0;
     let opened = world.opened[&Transport::Quic];

@@ -5,8 +5,8 @@ mod common;
 
 use std::time::Duration;
 
-use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, CallId, Event, Fault, Moment, Policy, Transport, Why};
+use common::{End, PathBehavior, Server, World, origin, traits};
+use route::{CallId, Event, Fault, MonotonicTime, Policy, Reason, RequestTraits, Transport};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -15,8 +15,8 @@ fn resetting(seed: u64, share: f64) -> World {
     let mut world = World::new(
         seed,
         100,
-        Server::of(Way::Free, 100.0),
-        Server::of(Way::Free, 100.0),
+        Server::of(PathBehavior::Free, 100.0),
+        Server::of(PathBehavior::Free, 100.0),
     );
     (world.quic.spread, world.tcp.spread) = (0.0, 0.0);
     world.quic.resets = share;
@@ -33,15 +33,18 @@ fn explained(world: &mut World) -> String {
 fn http_3_that_resets_every_request_costs_the_first_one_some_round_trips() {
     for seed in 0..50 {
         let mut world = resetting(seed, 1.0);
-        let (time, end) = world.ask_and_wait(ask());
+        let (time, end) = world.request_and_wait(traits());
         assert_eq!(end, End::Done(Transport::Tcp));
         let log = &world.calls[&CallId(1)];
-        assert_eq!(log.why, Some(Why::SecondTry(Transport::Tcp)));
+        assert_eq!(log.reason, Some(Reason::SecondTry(Transport::Tcp)));
         // The name twice, QUIC's handshake, one reset or two, then TCP's three round trips.
         let at_most = Duration::from_millis(2) + 6 * RTT;
         assert!(time <= at_most, "{time:?}");
         for _ in 0..20 {
-            assert_eq!(world.ask_and_wait(ask()), (RTT, End::Done(Transport::Tcp)));
+            assert_eq!(
+                world.request_and_wait(traits()),
+                (RTT, End::Done(Transport::Tcp))
+            );
         }
         assert!(explained(&mut world).contains("HTTP/3 here: broken"));
     }
@@ -52,7 +55,7 @@ fn http_3_that_resets_every_request_is_tried_ever_more_rarely() {
     let mut world = resetting(1, 1.0);
     let mut tries = 0;
     for _ in 0..3_600 {
-        let (_, end) = world.ask_and_wait(ask());
+        let (_, end) = world.request_and_wait(traits());
         assert_eq!(end, End::Done(Transport::Tcp));
         let log = world.calls.values().next_back().expect("it was asked");
         tries += log.sends.len() - 1;
@@ -65,11 +68,11 @@ fn http_3_that_resets_every_request_is_tried_ever_more_rarely() {
 fn requests_that_must_not_be_repeated_fail_twice_before_they_take_another_way() {
     let mut world = resetting(1, 1.0);
     world.quic.safe_resets = 0.0;
-    let post = Ask {
+    let post = RequestTraits {
         replayable: false,
-        ..ask()
+        ..traits()
     };
-    let ends = [(); 5].map(|()| world.ask_and_wait(post).1);
+    let ends = [(); 5].map(|()| world.request_and_wait(post).1);
     let (failed, done) = (End::Failed(Fault::Reset), End::Done(Transport::Tcp));
     assert_eq!(ends, [failed, failed, done, done, done]);
 }
@@ -78,21 +81,24 @@ fn requests_that_must_not_be_repeated_fail_twice_before_they_take_another_way() 
 fn a_request_that_fails_alone_says_nothing_against_http_3() {
     let mut world = resetting(1, 0.0);
     world.quic.safe_resets = 0.0;
-    world.ask_and_wait(ask());
-    let post = Ask {
+    world.request_and_wait(traits());
+    let post = RequestTraits {
         replayable: false,
-        ..ask()
+        ..traits()
     };
     for _ in 0..10 {
         world.quic.resets = 1.0;
-        world.ask_and_wait(post);
+        world.request_and_wait(post);
         world.quic.resets = 0.0;
-        let again = Ask {
+        let again = RequestTraits {
             urgent: true,
             policy: Policy::H3,
-            ..ask()
+            ..traits()
         };
-        assert_eq!(world.ask_and_wait(again), (RTT, End::Done(Transport::Quic)));
+        assert_eq!(
+            world.request_and_wait(again),
+            (RTT, End::Done(Transport::Quic))
+        );
         assert!(explained(&mut world).contains("HTTP/3 here: works"));
     }
 }
@@ -103,15 +109,18 @@ fn all_requests_on_a_path_that_dies_are_answered_over_tcp() {
         let mut world = World::new(
             1,
             100,
-            Server::of(Way::DiesAt(Moment::from_ns(1_000_000_000)), 100.0),
-            Server::of(Way::Free, 100.0),
+            Server::of(
+                PathBehavior::DiesAt(MonotonicTime::from_ns(1_000_000_000)),
+                100.0,
+            ),
+            Server::of(PathBehavior::Free, 100.0),
         );
         (world.quic.spread, world.tcp.spread) = (0.0, 0.0);
         world.hint();
-        world.ask_and_wait(ask());
+        world.request_and_wait(traits());
         world.rest(Duration::from_secs(2));
         let asked = world.now;
-        let calls: Vec<CallId> = (0..calls).map(|_| world.ask(ask())).collect();
+        let calls: Vec<CallId> = (0..calls).map(|_| world.request(traits())).collect();
         world.rest(Duration::from_secs(60));
         for call in calls {
             let log = &world.calls[&call];
@@ -130,12 +139,12 @@ fn few_requests_are_sent_twice_where_nothing_answers() {
     let mut world = World::new(
         1,
         100,
-        Server::of(Way::Stalls, 100.0),
-        Server::of(Way::Stalls, 100.0),
+        Server::of(PathBehavior::Stalls, 100.0),
+        Server::of(PathBehavior::Stalls, 100.0),
     );
     world.hint();
     for _ in 0..200 {
-        world.ask(ask());
+        world.request(traits());
     }
     // Until the paths are given up.
     world.rest(Duration::from_secs(30));
@@ -148,11 +157,11 @@ fn a_request_on_a_silent_path_is_sent_three_times_at_most() {
     let mut world = resetting(1, 0.0);
     // As many requests allow as many hedges.
     for _ in 0..400 {
-        world.ask_and_wait(ask());
+        world.request_and_wait(traits());
     }
-    world.quic.way = Way::DiesAt(world.now);
+    world.quic.path = PathBehavior::DiesAt(world.now);
     (world.tcp.resets, world.tcp.safe_resets) = (1.0, 0.0);
-    let id = world.ask(ask());
+    let id = world.request(traits());
     world.rest(Duration::from_secs(100));
     let sends = &world.calls[&id].sends;
     assert!((2..=3).contains(&sends.len()), "{sends:?}");
@@ -161,12 +170,12 @@ fn a_request_on_a_silent_path_is_sent_three_times_at_most() {
 #[test]
 fn connections_that_the_app_closes_say_nothing_against_http_3() {
     let mut world = resetting(1, 0.0);
-    world.ask_and_wait(ask());
-    let post = Ask {
+    world.request_and_wait(traits());
+    let post = RequestTraits {
         replayable: false,
-        ..ask()
+        ..traits()
     };
-    let (repeated, never) = (world.ask(ask()), world.ask(post));
+    let (repeated, never) = (world.request(traits()), world.request(post));
     world.rest(RTT / 2);
     world.handle(Event::Disconnect);
     assert_eq!(world.wait(repeated).1, End::Done(Transport::Quic));

@@ -6,16 +6,16 @@ mod common;
 
 use std::time::Duration;
 
-use common::{End, Server, Way, World, ask, origin};
+use common::{End, PathBehavior, Server, World, origin, traits};
 use proptest::prelude::*;
 use route::{
-    Ask, CallId, ConnId, Event, Moment, Network, NetworkId, NetworkKind, Policy, Protocol,
-    Switches, Transport,
+    CallId, ConnId, Event, MonotonicTime, Network, NetworkId, NetworkKind, Policy, Protocol,
+    RequestTraits, Switches, Transport,
 };
 
 #[derive(Clone, Debug)]
 enum Act {
-    Ask(Ask),
+    RequestTraits(RequestTraits),
     Connect(Policy),
     Cancel(usize),
     TimeOut(usize),
@@ -29,30 +29,30 @@ enum Act {
     /// The peer closes the connection that was opened first.
     Close,
     Compared(bool, f64),
-    PlainWorked,
+    FallbackSucceeded,
     /// The clock goes back.
     Before(u64),
 }
 
-fn way() -> impl Strategy<Value = Way> {
+fn path() -> impl Strategy<Value = PathBehavior> {
     prop_oneof![
-        3 => Just(Way::Free),
-        1 => Just(Way::Blocked),
-        1 => Just(Way::Refused),
-        1 => Just(Way::Stalls),
-        1 => Just(Way::BadHandshake),
-        1 => Just(Way::BadCertificate),
-        2 => (0..60_000_u64).prop_map(|ms| Way::DiesAt(Moment::from_ns(ms * 1_000_000))),
+        3 => Just(PathBehavior::Free),
+        1 => Just(PathBehavior::Blocked),
+        1 => Just(PathBehavior::Refused),
+        1 => Just(PathBehavior::Stalls),
+        1 => Just(PathBehavior::BadHandshake),
+        1 => Just(PathBehavior::BadCertificate),
+        2 => (0..60_000_u64).prop_map(|ms| PathBehavior::DiesAt(MonotonicTime::from_ns(ms * 1_000_000))),
     ]
 }
 
 fn server() -> impl Strategy<Value = Server> {
     let resets = prop_oneof![3 => 0.0..0.3_f64, 1 => Just(1.0)];
-    (way(), 1.0..500.0_f64, 0.0..0.1_f64, resets).prop_map(|(way, median_ms, stalls, resets)| {
+    (path(), 1.0..500.0_f64, 0.0..0.1_f64, resets).prop_map(|(path, median_ms, stalls, resets)| {
         Server {
             stalls,
             resets,
-            ..Server::of(way, median_ms)
+            ..Server::of(path, median_ms)
         }
     })
 }
@@ -74,7 +74,7 @@ fn act() -> impl Strategy<Value = Act> {
     );
     prop_oneof![
         8 => asked.prop_map(|(replayable, policy, kind, urgent, early)| {
-            Act::Ask(Ask { replayable, policy, kind, urgent, early: early && replayable, ..ask() })
+            Act::RequestTraits(RequestTraits { replayable, policy, kind, urgent, early: early && replayable, ..traits() })
         }),
         1 => policy.prop_map(Act::Connect),
         1 => any::<usize>().prop_map(Act::Cancel),
@@ -88,7 +88,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Hint),
         1 => Just(Act::Close),
         1 => (any::<bool>(), 0.0..1e9_f64).prop_map(|(quic, ratio)| Act::Compared(quic, ratio)),
-        1 => Just(Act::PlainWorked),
+        1 => Just(Act::FallbackSucceeded),
         1 => (0..10_000_u64).prop_map(Act::Before),
     ]
 }
@@ -126,8 +126,8 @@ proptest! {
         (world.resumable, world.body_time) = (resumable, Duration::from_millis(body_ms));
         for act in acts {
             match act {
-                Act::Ask(ask) => {
-                    world.ask(ask);
+                Act::RequestTraits(traits) => {
+                    world.request(traits);
                 }
                 Act::Connect(policy) => {
                     world.connect(policy);
@@ -166,7 +166,7 @@ proptest! {
                     let faster = if quic { Transport::Quic } else { Transport::Tcp };
                     world.handle(Event::Compared { origin: &origin(), faster, ratio });
                 }
-                Act::PlainWorked => world.handle(Event::PlainWorked),
+                Act::FallbackSucceeded => world.handle(Event::FallbackSucceeded),
                 Act::Before(ms) => world.handle_before(Duration::from_millis(ms)),
             }
         }
@@ -194,11 +194,11 @@ proptest! {
         tcp_ms in 1.0..500.0_f64,
         asks in proptest::collection::vec(0..2_000_u64, 1..60),
     ) {
-        let (quic, tcp) = (Server::of(Way::Free, quic_ms), Server::of(Way::Free, tcp_ms));
+        let (quic, tcp) = (Server::of(PathBehavior::Free, quic_ms), Server::of(PathBehavior::Free, tcp_ms));
         let mut world = World::new(seed, rtt_ms, quic, tcp);
         world.hint();
         for wait_ms in asks {
-            world.ask(ask());
+            world.request(traits());
             world.rest(Duration::from_millis(wait_ms));
         }
         world.rest(Duration::from_secs(60));
@@ -225,11 +225,11 @@ fn a_thousand_races_over_a_lossy_network_break_nothing() {
     // 10 % of first flights are lost. They are repeated after a second, so the handshake is late
     // but not silent.
     let broken = (0..1_000).filter(|seed| {
-        let server = Server::of(Way::Free, 100.0);
+        let server = Server::of(PathBehavior::Free, 100.0);
         let mut world = World::new(*seed, 100, server, server);
         world.lost_first_flights = 0.1;
         world.hint();
-        world.ask_and_wait(ask());
+        world.request_and_wait(traits());
         world.rest(Duration::from_secs(30));
         world
             .router

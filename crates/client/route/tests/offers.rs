@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use route::{
-    Answer, Ask, CallId, Command, Config, ConnId, Event, Fault, H3Record, MAX_CALLS, MAX_CONNS,
-    Moment, Origin, Policy, Protocol, QueryId, Records, Router, Transport,
+    CallId, Command, Config, ConnId, DnsAnswer, DnsRecords, Event, Fault, H3Record, MAX_CALLS,
+    MAX_CONNS, MonotonicTime, Origin, Policy, Protocol, QueryId, RequestTraits, Router, Transport,
 };
 
-fn ask() -> Ask {
-    Ask {
+fn traits() -> RequestTraits {
+    RequestTraits {
         replayable: true,
         resends: true,
         bytes: None,
@@ -23,16 +23,16 @@ fn origin() -> Origin {
     Origin::new("api.example", 443)
 }
 
-fn at(ms: u64) -> Moment {
-    Moment::from_ns(ms * 1_000_000)
+fn at(ms: u64) -> MonotonicTime {
+    MonotonicTime::from_ns(ms * 1_000_000)
 }
 
 fn commands(router: &mut Router) -> Vec<Command> {
     std::iter::from_fn(|| router.poll()).collect()
 }
 
-fn addresses() -> Option<Answer> {
-    Some(Answer::Addresses(vec![
+fn addresses() -> Option<DnsAnswer> {
+    Some(DnsAnswer::Addresses(vec![
         "192.0.2.1".parse().expect("an address"),
     ]))
 }
@@ -44,7 +44,7 @@ fn asked(router: &mut Router) -> (QueryId, QueryId) {
         Event::Call {
             id,
             origin: &origin,
-            ask: ask(),
+            traits: traits(),
         },
         at(0),
     );
@@ -55,7 +55,7 @@ fn asked(router: &mut Router) -> (QueryId, QueryId) {
             _ => None,
         });
     let (https, records) = queries.next().expect("it asks for the record");
-    assert_eq!(records, Records::Https);
+    assert_eq!(records, DnsRecords::Https);
     (https, queries.next().expect("it asks for addresses").0)
 }
 
@@ -85,7 +85,7 @@ fn asking_https() -> Router {
 fn an_https_record_is_an_offer() {
     let mut router = asking_https();
     let (https, a) = asked(&mut router);
-    let answer = Some(Answer::H3(Some(record(444))));
+    let answer = Some(DnsAnswer::H3(Some(record(444))));
     router.handle(
         Event::Resolved {
             query: https,
@@ -128,7 +128,7 @@ fn a_record_that_is_late_serves_the_next_race_for_as_long_as_it_holds() {
     router.handle(Event::Resolved { query: a, answer }, at(6));
     router.handle(Event::Time, at(56));
     assert_eq!(opened(&mut router), [(Transport::Tcp, 443)]);
-    let answer = Some(Answer::H3(Some(record(444))));
+    let answer = Some(DnsAnswer::H3(Some(record(444))));
     router.handle(
         Event::Resolved {
             query: https,
@@ -160,7 +160,7 @@ fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i6
         Event::Call {
             id: call,
             origin,
-            ask: ask(),
+            traits: traits(),
         },
         now,
     );
@@ -178,7 +178,7 @@ fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i6
             Command::Open { conn, .. } => {
                 open += 1;
                 let rtt = Duration::from_millis(1);
-                router.handle(Event::Heard { conn, rtt }, now);
+                router.handle(Event::FirstPacket { conn, rtt }, now);
                 router.handle(
                     Event::Ready {
                         conn,
@@ -242,7 +242,7 @@ fn requests_at_a_time_are_bounded() {
             Event::Call {
                 id,
                 origin: &origin,
-                ask: ask(),
+                traits: traits(),
             },
             at(0),
         );

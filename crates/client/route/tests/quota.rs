@@ -6,20 +6,20 @@ mod common;
 use std::time::Duration;
 
 use Transport::Quic;
-use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, CallId, ConnId, Event, MAX_SHARED_CONNS, Policy, Transport};
+use common::{End, PathBehavior, Server, World, origin, traits};
+use route::{CallId, ConnId, Event, MAX_SHARED_CONNS, Policy, RequestTraits, Transport};
 
 const S: Duration = Duration::from_secs(1);
 
 fn world() -> World {
-    let server = Server::of(Way::Free, 60.0);
+    let server = Server::of(PathBehavior::Free, 60.0);
     let mut world = World::new(1, 50, server, server);
     world.hint();
     world
 }
 
-fn pinned(policy: Policy) -> Ask {
-    Ask { policy, ..ask() }
+fn pinned(policy: Policy) -> RequestTraits {
+    RequestTraits { policy, ..traits() }
 }
 
 #[test]
@@ -28,9 +28,9 @@ fn a_thousand_gets_outlive_connections_that_are_closed_after_a_hundred_each() {
         let mut world = world();
         (world.quic.conn_requests, world.streams, world.finishes) = (100, 128, true);
         // The router takes 512 at a time.
-        let calls: Vec<_> = (0..500).map(|_| world.ask(pinned(policy))).collect();
+        let calls: Vec<_> = (0..500).map(|_| world.request(pinned(policy))).collect();
         world.rest(10 * S);
-        let more: Vec<_> = (0..500).map(|_| world.ask(pinned(policy))).collect();
+        let more: Vec<_> = (0..500).map(|_| world.request(pinned(policy))).collect();
         world.rest(60 * S);
         for call in calls.into_iter().chain(more) {
             let end = world.end_of(call);
@@ -44,12 +44,12 @@ fn a_thousand_gets_outlive_connections_that_are_closed_after_a_hundred_each() {
 fn a_limit_counts_requests_that_are_sent_before_the_handshake_is_done() {
     let mut world = world();
     (world.quic.conn_requests, world.finishes) = (100, true);
-    let early = Ask {
+    let early = RequestTraits {
         early: true,
         ..pinned(Policy::H3)
     };
     for _ in 0..4 {
-        let calls: Vec<_> = (0..450).map(|_| world.ask(early)).collect();
+        let calls: Vec<_> = (0..450).map(|_| world.request(early)).collect();
         world.rest(5 * S);
         for call in calls {
             assert_eq!(world.end_of(call), Some(End::Done(Quic)), "{call:?}");
@@ -64,14 +64,14 @@ fn a_connection_that_is_closed_early_says_nothing_of_a_limit() {
     let mut world = world();
     (world.quic.conn_requests, world.finishes) = (5, true);
     for _ in 0..10 {
-        world.ask(pinned(Policy::H3));
+        world.request(pinned(Policy::H3));
     }
     world.rest(S);
     world.finishes = false;
     world.quic.conn_requests = usize::MAX;
     let before = world.opened[&Quic];
     for _ in 0..20 {
-        world.ask_and_wait(pinned(Policy::H3));
+        world.request_and_wait(pinned(Policy::H3));
     }
     assert!(world.opened[&Quic] <= before + 1);
 }
@@ -80,13 +80,13 @@ fn a_connection_that_is_closed_early_says_nothing_of_a_limit() {
 fn an_idle_connection_that_is_closed_says_nothing_of_a_limit() {
     let mut world = world();
     for _ in 0..20 {
-        world.ask_and_wait(pinned(Policy::H3));
+        world.request_and_wait(pinned(Policy::H3));
     }
     let conn = *world.conns.keys().next().expect("it is open");
     world.finish(conn);
     let before = world.opened[&Quic];
     for _ in 0..30 {
-        world.ask_and_wait(pinned(Policy::H3));
+        world.request_and_wait(pinned(Policy::H3));
     }
     assert_eq!(world.opened[&Quic], before + 1);
 }
@@ -96,13 +96,13 @@ fn a_few_requests_that_are_cut_off_say_nothing_of_a_limit() {
     let mut world = world();
     (world.quic.conn_requests, world.finishes) = (20, true);
     for _ in 0..23 {
-        world.ask(pinned(Policy::H3));
+        world.request(pinned(Policy::H3));
     }
     world.rest(S);
     (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
     let before = world.opened[&Quic];
     for _ in 0..30 {
-        world.ask_and_wait(pinned(Policy::H3));
+        world.request_and_wait(pinned(Policy::H3));
     }
     assert_eq!(world.opened[&Quic], before);
 }
@@ -113,14 +113,14 @@ fn connections_stay_few_where_a_limit_is_known() {
     let mut world = world();
     (world.quic.conn_requests, world.finishes) = (20, true);
     for _ in 0..30 {
-        world.ask(pinned(Policy::H3));
+        world.request(pinned(Policy::H3));
     }
     world.rest(S);
     (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
     world.streams = 4;
     world.body_time = Duration::from_secs(100_000);
     for _ in 0..400 {
-        world.ask(pinned(Policy::H3));
+        world.request(pinned(Policy::H3));
     }
     world.rest(20 * S);
     assert_eq!(world.conns.len(), MAX_SHARED_CONNS);
@@ -140,12 +140,12 @@ fn idle_connections_that_had_as_many_requests_are_closed() {
     let mut world = world();
     world.streams = 10;
     for _ in 0..40 {
-        world.ask(pinned(Policy::H3));
+        world.request(pinned(Policy::H3));
     }
     world.rest(S);
     let before = world.conns.len();
     world.body_time = Duration::from_secs(100_000);
-    let calls: Vec<_> = (0..4).map(|_| world.ask(pinned(Policy::H3))).collect();
+    let calls: Vec<_> = (0..4).map(|_| world.request(pinned(Policy::H3))).collect();
     world.rest(S);
     let (_, conn) = world.calls[&calls[0]].sends[0];
     world.handle(Event::Finished(conn));
@@ -157,14 +157,14 @@ fn a_limit_of_requests_is_forgotten() {
     let mut world = world();
     (world.quic.conn_requests, world.finishes) = (10, true);
     for _ in 0..14 {
-        world.ask(pinned(Policy::H3));
+        world.request(pinned(Policy::H3));
     }
     world.rest(S);
     (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
     let opened = |world: &mut World| {
         let before = world.opened[&Quic];
         for _ in 0..30 {
-            world.ask_and_wait(pinned(Policy::H3));
+            world.request_and_wait(pinned(Policy::H3));
         }
         world.opened[&Quic] - before
     };
@@ -190,8 +190,8 @@ fn sent_by_quic(world: &mut World, call: CallId, sends: usize) -> ConnId {
 #[test]
 fn connections_that_end_in_good_order_say_nothing_against_http_3() {
     let mut world = world();
-    world.ask_and_wait(ask());
-    let cut_off = [world.ask(ask()), world.ask(ask())];
+    world.request_and_wait(traits());
+    let cut_off = [world.request(traits()), world.request(traits())];
     let conn = cut_off.map(|call| sent_by_quic(&mut world, call, 1))[0];
     world.finish(conn);
     for call in cut_off {
@@ -205,13 +205,13 @@ fn connections_that_end_in_good_order_say_nothing_against_http_3() {
 #[test]
 fn a_request_that_is_cut_off_twice_goes_over_tcp() {
     let mut world = world();
-    world.ask_and_wait(ask());
+    world.request_and_wait(traits());
     world.quic.mute = true;
-    let call = world.ask(ask());
+    let call = world.request(traits());
     for sends in 1..=2 {
         let conn = sent_by_quic(&mut world, call, sends);
         world.quic.mute = false;
-        world.ask_and_wait(pinned(Policy::H3));
+        world.request_and_wait(pinned(Policy::H3));
         world.quic.mute = true;
         world.finish(conn);
     }
@@ -224,7 +224,7 @@ fn a_request_that_is_cut_off_twice_goes_over_tcp() {
 fn connections_that_end_before_they_answer_say_that_http_3_is_broken() {
     let mut world = world();
     world.quic.mute = true;
-    let call = world.ask(ask());
+    let call = world.request(traits());
     let conn = sent_by_quic(&mut world, call, 1);
     world.finish(conn);
     assert_eq!(world.wait(call).1, End::Done(Transport::Tcp));
@@ -237,7 +237,7 @@ fn connections_that_cut_every_body_off_say_that_http_3_is_broken() {
     let mut world = world();
     for _ in 0..2 {
         world.body_time = 10 * S;
-        let call = world.ask(ask());
+        let call = world.request(traits());
         while world.calls[&call].delivered.is_none() {
             assert!(world.step(world.now + 10 * S), "it is never answered");
         }
@@ -254,12 +254,12 @@ fn connections_that_cut_every_body_off_say_that_http_3_is_broken() {
 fn a_request_that_is_cut_off_by_a_server_that_stops_says_nothing_against_http_3() {
     let mut world = world();
     world.streams = 1;
-    let before = [pinned(Policy::H3); 2].map(|ask| world.ask(ask));
+    let before = [pinned(Policy::H3); 2].map(|traits| world.request(traits));
     for call in before {
         assert_eq!(world.wait(call).1, End::Done(Quic));
     }
     world.quic.mute = true;
-    let call = world.ask(ask());
+    let call = world.request(traits());
     for sends in 1..=2 {
         let conn = sent_by_quic(&mut world, call, sends);
         world.finish(conn);

@@ -9,8 +9,8 @@ mod common;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use common::{Server, Way, World, ask};
-use route::{Ask, Policy};
+use common::{PathBehavior, Server, World, traits};
+use route::{Policy, RequestTraits};
 
 const SEEDS: u64 = 200;
 const CALLS: usize = 200;
@@ -31,7 +31,7 @@ fn server(median_ms: f64, spread: f64, stalls: f64) -> Server {
     Server {
         spread,
         stalls,
-        ..Server::of(Way::Free, median_ms)
+        ..Server::of(PathBehavior::Free, median_ms)
     }
 }
 
@@ -90,13 +90,13 @@ fn environments() -> Vec<Environment> {
         of(
             "accepts and stalls",
             50,
-            Server::of(Way::Stalls, 60.0),
+            Server::of(PathBehavior::Stalls, 60.0),
             server(60.0, 0.1, 0.0),
         ),
         of(
             "UDP blocked",
             50,
-            Server::of(Way::Blocked, 60.0),
+            Server::of(PathBehavior::Blocked, 60.0),
             server(60.0, 0.1, 0.0),
         ),
         Environment {
@@ -132,7 +132,7 @@ fn means(environment: &Environment, policy: Policy) -> Vec<f64> {
             if Some(i) == environment.exchanged_at {
                 (world.quic, world.tcp) = (world.tcp, world.quic);
             }
-            let (time, _) = world.ask_and_wait(Ask { policy, ..ask() });
+            let (time, _) = world.request_and_wait(RequestTraits { policy, ..traits() });
             *sum += time.as_secs_f64() * 1e3;
             world.rest(Duration::from_millis(500));
         }
@@ -149,7 +149,7 @@ fn adapting_costs_little_and_less_with_each_request() {
     let mut table = String::from("environment | requests | oracle ms | regret ms | regret %\n");
     let mut late_regrets = Vec::new();
     for environment in environments() {
-        let blocked = environment.quic.way != Way::Free;
+        let blocked = environment.quic.path != PathBehavior::Free;
         let adaptive = means(&environment, Policy::Adaptive);
         let h2 = means(&environment, Policy::H2);
         let h3 = if blocked {

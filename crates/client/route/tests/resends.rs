@@ -6,11 +6,11 @@ mod common;
 use std::time::Duration;
 
 use Transport::{Quic, Tcp};
-use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, CallId, Event, Fault, Policy, Protocol, Replay, Transport};
+use common::{End, PathBehavior, Server, World, origin, traits};
+use route::{CallId, Event, Fault, Policy, Protocol, Replay, RequestTraits, Transport};
 
 const S: Duration = Duration::from_secs(1);
-const POST: Ask = Ask {
+const POST: RequestTraits = RequestTraits {
     replayable: false,
     resends: true,
     bytes: None,
@@ -21,17 +21,17 @@ const POST: Ask = Ask {
 };
 
 fn world() -> World {
-    let server = Server::of(Way::Free, 60.0);
+    let server = Server::of(PathBehavior::Free, 60.0);
     World::new(1, 50, server, server)
 }
 
-fn pinned(policy: Policy) -> Ask {
-    Ask { policy, ..ask() }
+fn pinned(policy: Policy) -> RequestTraits {
+    RequestTraits { policy, ..traits() }
 }
 
 /// Asks, and waits until it is sent.
-fn sent(world: &mut World, ask: Ask) -> CallId {
-    let call = world.ask(ask);
+fn sent(world: &mut World, traits: RequestTraits) -> CallId {
+    let call = world.request(traits);
     while world.calls[&call].sends.is_empty() {
         assert!(world.step(world.now + S), "it is never sent");
     }
@@ -46,11 +46,11 @@ fn explained(world: &mut World) -> String {
 #[test]
 fn a_thousand_requests_outlive_connections_that_take_a_hundred_each() {
     for (policy, over) in [(Policy::H2, Tcp), (Policy::H3, Quic)] {
-        for ask in [pinned(policy), Ask { policy, ..POST }] {
+        for traits in [pinned(policy), RequestTraits { policy, ..POST }] {
             let mut world = world();
             (world.quic.conn_requests, world.tcp.conn_requests) = (100, 100);
             // The router's own limit is 512 at a time.
-            let calls: Vec<_> = (0..500).map(|_| world.ask(ask)).collect();
+            let calls: Vec<_> = (0..500).map(|_| world.request(traits)).collect();
             world.rest(60 * S);
             for call in calls {
                 assert_eq!(world.end_of(call), Some(End::Done(over)), "{call:?}");
@@ -63,11 +63,11 @@ fn a_thousand_requests_outlive_connections_that_take_a_hundred_each() {
 fn a_request_that_nothing_ever_takes_fails() {
     let mut world = world();
     world.tcp.conn_requests = 0;
-    let call = world.ask(pinned(Policy::H2));
+    let call = world.request(pinned(Policy::H2));
     world.rest(60 * S);
     assert_eq!(world.end_of(call), Some(End::Failed(Fault::Reset)));
     assert_eq!(world.calls[&call].sends.len(), 1 + 3);
-    let call = world.ask(Ask {
+    let call = world.request(RequestTraits {
         policy: Policy::H2,
         ..POST
     });
@@ -81,9 +81,9 @@ fn what_the_app_forbids_is_never_sent_again() {
         let mut world = world();
         let call = sent(
             &mut world,
-            Ask {
+            RequestTraits {
                 resends: false,
-                ..ask()
+                ..traits()
             },
         );
         world.fail(call, Fault::Reset, replay);
@@ -106,18 +106,18 @@ fn a_malformed_response_is_no_reason_to_ask_again() {
 
 #[test]
 fn what_is_misdirected_over_http_3_goes_over_tcp() {
-    for ask in [ask(), POST] {
+    for traits in [traits(), POST] {
         let mut world = world();
         world.hint();
         world.misdirects = 1.0;
-        let call = world.ask(ask);
+        let call = world.request(traits);
         world.wait(call);
         assert_eq!(world.ways(call), [Quic, Tcp]);
         assert_eq!(world.end_of(call), Some(End::Done(Tcp)));
         // Nothing offers HTTP/3 any more, and what offers it again is not believed at once.
         assert!(explained(&mut world).contains("not known to be offered"));
         world.hint();
-        let call = world.ask(ask);
+        let call = world.request(traits);
         world.wait(call);
         assert_eq!(world.ways(call), [Tcp]);
     }
@@ -127,7 +127,7 @@ fn what_is_misdirected_over_http_3_goes_over_tcp() {
 fn an_app_that_pins_http_3_gets_what_is_misdirected() {
     let mut world = world();
     world.misdirects = 1.0;
-    let (_, end) = world.ask_and_wait(pinned(Policy::H3));
+    let (_, end) = world.request_and_wait(pinned(Policy::H3));
     assert_eq!(end, End::Done(Quic));
 }
 
@@ -151,15 +151,15 @@ fn a_body_that_is_gone_is_not_sent_elsewhere() {
 
 #[test]
 fn an_origin_that_demands_http_1_gets_it_from_then_on() {
-    for ask in [pinned(Policy::H2), ask(), POST] {
+    for traits in [pinned(Policy::H2), traits(), POST] {
         let mut world = world();
-        let call = sent(&mut world, ask);
+        let call = sent(&mut world, traits);
         world.fail(call, Fault::Http11Required, Replay::Safe);
         world.wait(call);
         assert_eq!(world.end_of(call), Some(End::Done(Tcp)));
         assert_eq!(world.calls[&call].sends.len(), 2);
         assert!(world.conns.values().all(|socket| socket.http1));
-        let call = world.ask(ask);
+        let call = world.request(traits);
         world.wait(call);
         assert_eq!(world.end_of(call), Some(End::Done(Tcp)));
         assert_eq!(world.opened[&Tcp], 2);
@@ -175,7 +175,7 @@ fn what_http_3_sends_to_http_1_goes_there_alone() {
     world.wait(call);
     assert_eq!(world.ways(call), [Quic, Tcp]);
     assert!(explained(&mut world).contains("HTTP/3 here: works"));
-    let next = world.ask(POST);
+    let next = world.request(POST);
     world.wait(next);
     assert_eq!(world.ways(next), [Quic]);
 }
@@ -184,7 +184,7 @@ fn what_http_3_sends_to_http_1_goes_there_alone() {
 fn a_head_that_http_3_does_not_take_goes_over_tcp_once() {
     let mut world = world();
     world.hint();
-    let call = sent(&mut world, ask());
+    let call = sent(&mut world, traits());
     world.fail(call, Fault::HeadTooLarge, Replay::Safe);
     world.wait(call);
     assert_eq!(world.ways(call), [Quic, Tcp]);
@@ -207,12 +207,12 @@ fn a_server_that_starts_again_is_waited_for() {
     for protocol in [Protocol::H1, Protocol::H2] {
         let mut world = world();
         world.protocol = protocol;
-        world.ask_and_wait(ask());
+        world.request_and_wait(traits());
         world.close_first();
-        world.tcp.way = Way::Refused;
-        let calls = [world.ask(ask()), world.ask(POST)];
+        world.tcp.path = PathBehavior::Refused;
+        let calls = [world.request(traits()), world.request(POST)];
         world.rest(3 * S);
-        world.tcp.way = Way::Free;
+        world.tcp.path = PathBehavior::Free;
         world.rest(3 * S);
         for call in calls {
             assert_eq!(world.end_of(call), Some(End::Done(Tcp)));
@@ -224,11 +224,11 @@ fn a_server_that_starts_again_is_waited_for() {
 #[test]
 fn a_server_that_stays_away_is_waited_for_in_bounds() {
     let mut world = world();
-    world.ask_and_wait(ask());
+    world.request_and_wait(traits());
     world.close_first();
-    world.tcp.way = Way::Refused;
+    world.tcp.path = PathBehavior::Refused;
     let opened = world.opened[&Tcp];
-    let (time, end) = world.ask_and_wait(ask());
+    let (time, end) = world.request_and_wait(traits());
     assert_eq!(end, End::Failed(Fault::Connect));
     assert!((10 * S..13 * S).contains(&time), "{time:?}");
     // After 0.2, 0.4, 0.8, 1.6 and every 2 s.
@@ -238,17 +238,17 @@ fn a_server_that_stays_away_is_waited_for_in_bounds() {
 #[test]
 fn a_server_that_never_answered_is_not_waited_for() {
     let mut world = world();
-    world.tcp.way = Way::Refused;
-    let (time, end) = world.ask_and_wait(ask());
+    world.tcp.path = PathBehavior::Refused;
+    let (time, end) = world.request_and_wait(traits());
     assert_eq!(end, End::Failed(Fault::Connect));
     assert!(time < S);
     // Nor one that answered long ago.
-    world.tcp.way = Way::Free;
-    world.ask_and_wait(ask());
+    world.tcp.path = PathBehavior::Free;
+    world.request_and_wait(traits());
     world.rest(120 * S);
     world.close_first();
-    world.tcp.way = Way::Refused;
-    let (time, end) = world.ask_and_wait(ask());
+    world.tcp.path = PathBehavior::Refused;
+    let (time, end) = world.request_and_wait(traits());
     assert_eq!(end, End::Failed(Fault::Connect));
     assert!(time < S);
 }
@@ -266,15 +266,18 @@ fn a_connection_that_may_not_move_stays_on_its_path() {
         let mut world = world();
         world.migrates = migrates;
         world.hint();
-        world.ask_and_wait(pinned(Policy::H3));
+        world.request_and_wait(pinned(Policy::H3));
         world.handle(network(1));
         assert_eq!(world.nudges > 0, migrates);
-        assert_eq!(world.ask_and_wait(pinned(Policy::H3)).1, End::Done(Quic));
+        assert_eq!(
+            world.request_and_wait(pinned(Policy::H3)).1,
+            End::Done(Quic)
+        );
         assert_eq!(world.opened[&Quic], if migrates { 1 } else { 2 });
         // Nor does it change its port where it falls silent.
         let nudges = world.nudges;
-        world.quic.way = Way::Stalls;
-        world.ask(pinned(Policy::H3));
+        world.quic.path = PathBehavior::Stalls;
+        world.request(pinned(Policy::H3));
         world.rest(10 * S);
         assert_eq!(world.nudges > nudges, migrates);
     }
@@ -284,9 +287,9 @@ fn a_connection_that_may_not_move_stays_on_its_path() {
 fn a_path_that_stays_silent_ends_what_must_not_be_repeated() {
     for policy in [Policy::H2, Policy::H3] {
         let mut world = world();
-        world.ask_and_wait(pinned(policy));
-        (world.quic.way, world.tcp.way) = (Way::Stalls, Way::Stalls);
-        let (time, end) = world.ask_and_wait(Ask { policy, ..POST });
+        world.request_and_wait(pinned(policy));
+        (world.quic.path, world.tcp.path) = (PathBehavior::Stalls, PathBehavior::Stalls);
+        let (time, end) = world.request_and_wait(RequestTraits { policy, ..POST });
         assert_eq!(end, End::Failed(Fault::Reset));
         assert!((30 * S..33 * S).contains(&time), "{time:?}");
     }
@@ -295,11 +298,11 @@ fn a_path_that_stays_silent_ends_what_must_not_be_repeated() {
 #[test]
 fn a_server_that_forgot_its_connections_gets_another_one() {
     let mut world = world();
-    world.ask_and_wait(pinned(Policy::H3));
-    world.quic.way = Way::Stalls;
-    let call = world.ask(pinned(Policy::H3));
+    world.request_and_wait(pinned(Policy::H3));
+    world.quic.path = PathBehavior::Stalls;
+    let call = world.request(pinned(Policy::H3));
     world.rest(2 * S);
-    world.quic.way = Way::Free;
+    world.quic.path = PathBehavior::Free;
     // The old connection stays silent: what it carried is lost with the server.
     let (time, end) = world.wait(call);
     assert_eq!(end, End::Done(Quic));
@@ -310,7 +313,7 @@ fn a_server_that_forgot_its_connections_gets_another_one() {
 fn a_request_whose_connections_the_app_keeps_closing_is_sent_twice_more() {
     for policy in [Policy::H2, Policy::H3] {
         let mut world = world();
-        let call = world.ask(pinned(policy));
+        let call = world.request(pinned(policy));
         for sends in 1..=3 {
             while world.calls[&call].sends.len() < sends {
                 assert!(world.step(world.now + S), "it is never sent");
@@ -327,8 +330,8 @@ fn a_request_whose_connections_the_app_keeps_closing_is_sent_twice_more() {
 fn a_head_that_http_3_does_not_take_ends_where_tcp_is_refused() {
     let mut world = world();
     world.hint();
-    world.tcp.way = Way::Refused;
-    let call = sent(&mut world, ask());
+    world.tcp.path = PathBehavior::Refused;
+    let call = sent(&mut world, traits());
     world.fail(call, Fault::HeadTooLarge, Replay::Safe);
     assert_eq!(world.wait(call).1, End::Failed(Fault::Connect));
     assert_eq!(world.ways(call), [Quic]);
@@ -339,7 +342,7 @@ fn a_request_that_left_http_3_returns_where_tcp_is_refused() {
     for policy in [Policy::Adaptive, Policy::Race] {
         let mut world = world();
         world.hint();
-        world.tcp.way = Way::Refused;
+        world.tcp.path = PathBehavior::Refused;
         let call = sent(&mut world, pinned(policy));
         world.fail(call, Fault::Reset, Replay::MayHaveActed);
         assert_eq!(world.wait(call).1, End::Done(Quic), "{policy:?}");
@@ -351,8 +354,8 @@ fn a_request_that_left_http_3_returns_where_tcp_is_refused() {
 fn a_request_that_left_http_3_waits_for_an_open_connection_over_tcp() {
     let mut world = world();
     world.hint();
-    world.ask_and_wait(pinned(Policy::H2));
-    world.ask_and_wait(pinned(Policy::H3));
+    world.request_and_wait(pinned(Policy::H2));
+    world.request_and_wait(pinned(Policy::H3));
     (world.streams, world.body_time) = (1, 5 * S);
     let long = sent(&mut world, pinned(Policy::H2));
     // No other one can be opened.

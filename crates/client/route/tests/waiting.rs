@@ -5,21 +5,21 @@ mod common;
 
 use std::time::Duration;
 
-use common::{End, Server, Way, World, ask, origin};
-use route::{Ask, ConnId, Event, Fault, Moment, Policy, Protocol, Transport};
+use common::{End, PathBehavior, Server, World, origin, traits};
+use route::{ConnId, Event, Fault, MonotonicTime, Policy, Protocol, RequestTraits, Transport};
 
-fn world(quic: Way, tcp: Way) -> World {
+fn world(quic: PathBehavior, tcp: PathBehavior) -> World {
     World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0))
 }
 
-fn pinned(policy: Policy) -> Ask {
-    Ask { policy, ..ask() }
+fn pinned(policy: Policy) -> RequestTraits {
+    RequestTraits { policy, ..traits() }
 }
 
 #[test]
 fn a_network_that_goes_during_the_lookup_ends_it() {
-    let mut world = world(Way::Free, Way::Free);
-    let id = world.ask(ask());
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
+    let id = world.request(traits());
     world.handle(Event::Network(None));
     let end = world.calls[&id].ended.map(|(_, end)| end);
     assert_eq!(end, Some(End::Failed(Fault::Offline)));
@@ -29,8 +29,8 @@ fn a_network_that_goes_during_the_lookup_ends_it() {
 
 #[test]
 fn a_connection_that_goes_away_while_it_opens_is_closed_once() {
-    let mut world = world(Way::Free, Way::Blocked);
-    let id = world.ask(ask());
+    let mut world = world(PathBehavior::Free, PathBehavior::Blocked);
+    let id = world.request(traits());
     world.rest(Duration::from_millis(5));
     let conn = *world.conns.keys().next().expect("it opens");
     world.handle(Event::GoAway(conn));
@@ -42,16 +42,19 @@ fn a_connection_that_goes_away_while_it_opens_is_closed_once() {
 
 #[test]
 fn a_request_that_waits_for_a_rescue_has_a_race_of_its_own_when_that_fails() {
-    let mut world = world(Way::Refused, Way::DiesAt(Moment::from_ns(2_000_000_000)));
-    world.ask_and_wait(ask());
+    let mut world = world(
+        PathBehavior::Refused,
+        PathBehavior::DiesAt(MonotonicTime::from_ns(2_000_000_000)),
+    );
+    world.request_and_wait(traits());
     world.rest(Duration::from_secs(3));
-    let never_repeated = Ask {
+    let never_repeated = RequestTraits {
         replayable: false,
-        ..ask()
+        ..traits()
     };
-    world.ask(never_repeated);
+    world.request(never_repeated);
     world.rest(Duration::from_millis(1_500));
-    let id = world.ask(never_repeated);
+    let id = world.request(never_repeated);
     world.rest(Duration::from_secs(60));
     let end = world.calls[&id].ended.map(|(_, end)| end);
     assert_eq!(end, Some(End::Failed(Fault::Connect)));
@@ -59,11 +62,11 @@ fn a_request_that_waits_for_a_rescue_has_a_race_of_its_own_when_that_fails() {
 
 #[test]
 fn a_pinned_request_outlives_the_race_that_the_other_transport_won() {
-    let mut world = world(Way::Blocked, Way::Free);
+    let mut world = world(PathBehavior::Blocked, PathBehavior::Free);
     world.hint();
-    let free = world.ask(ask());
+    let free = world.request(traits());
     world.rest(Duration::from_millis(5));
-    let h3 = world.ask(pinned(Policy::H3));
+    let h3 = world.request(pinned(Policy::H3));
     world.rest(Duration::from_secs(60));
     let end = |id| world.calls[&id].ended.map(|(_, end)| end);
     assert_eq!(end(free), Some(End::Done(Transport::Tcp)));
@@ -72,9 +75,9 @@ fn a_pinned_request_outlives_the_race_that_the_other_transport_won() {
 
 #[test]
 fn a_pinned_request_keeps_no_other_from_its_race() {
-    let mut world = world(Way::Blocked, Way::Free);
+    let mut world = world(PathBehavior::Blocked, PathBehavior::Free);
     world.hint();
-    let (free, _) = (world.ask(ask()), world.ask(pinned(Policy::H3)));
+    let (free, _) = (world.request(traits()), world.request(pinned(Policy::H3)));
     world.rest(Duration::from_secs(1));
     let end = world.calls[&free].ended.map(|(_, end)| end);
     assert_eq!(end, Some(End::Done(Transport::Tcp)));
@@ -82,40 +85,40 @@ fn a_pinned_request_keeps_no_other_from_its_race() {
 
 #[test]
 fn silent_connections_do_not_count_as_those_to_wait_for() {
-    let mut world = world(Way::Refused, Way::Free);
+    let mut world = world(PathBehavior::Refused, PathBehavior::Free);
     world.protocol = Protocol::H1;
-    let never_repeated = Ask {
+    let never_repeated = RequestTraits {
         replayable: false,
-        ..ask()
+        ..traits()
     };
     for _ in 0..6 {
-        world.ask(never_repeated);
+        world.request(never_repeated);
     }
     world.rest(Duration::from_secs(5));
-    world.tcp.way = Way::DiesAt(world.now);
+    world.tcp.path = PathBehavior::DiesAt(world.now);
     for _ in 0..6 {
-        world.ask(never_repeated);
+        world.request(never_repeated);
     }
     world.rest(Duration::from_secs(2));
     // It tries to open one, which is an answer, instead of waiting for six that never end.
-    let (_, end) = world.ask_and_wait(ask());
+    let (_, end) = world.request_and_wait(traits());
     assert_eq!(end, End::Failed(Fault::Connect));
 }
 
 #[test]
 fn a_full_pool_of_http_1_does_not_keep_http_3_waiting() {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.protocol = Protocol::H1;
     for _ in 0..12 {
-        world.ask(pinned(Policy::H2));
+        world.request(pinned(Policy::H2));
     }
     world.rest(Duration::from_secs(5));
     assert_eq!(world.opened[&Transport::Tcp], 6);
-    let (_, end) = world.ask_and_wait(pinned(Policy::H3));
+    let (_, end) = world.request_and_wait(pinned(Policy::H3));
     assert_eq!(end, End::Done(Transport::Quic));
 }
 
-const POST: Ask = Ask {
+const POST: RequestTraits = RequestTraits {
     replayable: false,
     resends: true,
     bytes: None,
@@ -127,9 +130,9 @@ const POST: Ask = Ask {
 
 #[test]
 fn a_server_that_accepts_and_stalls_costs_one_request_a_second_and_later_ones_nothing() {
-    let mut world = world(Way::Stalls, Way::Free);
+    let mut world = world(PathBehavior::Stalls, PathBehavior::Free);
     world.hint();
-    let (first, end) = world.ask_and_wait(ask());
+    let (first, end) = world.request_and_wait(traits());
     assert_eq!(end, End::Done(Transport::Tcp));
     // QUIC's handshake, a second of silence, three round trips of TCP, and the server's time.
     assert!(
@@ -137,7 +140,7 @@ fn a_server_that_accepts_and_stalls_costs_one_request_a_second_and_later_ones_no
         "{first:?}"
     );
     for _ in 0..20 {
-        let (time, end) = world.ask_and_wait(ask());
+        let (time, end) = world.request_and_wait(traits());
         assert_eq!(end, End::Done(Transport::Tcp));
         assert!(time <= Duration::from_millis(70), "{time:?}");
         world.rest(Duration::from_millis(500));
@@ -146,13 +149,13 @@ fn a_server_that_accepts_and_stalls_costs_one_request_a_second_and_later_ones_no
 
 #[test]
 fn a_post_never_tries_whether_http_3_works_again() {
-    let mut world = world(Way::Stalls, Way::Free);
+    let mut world = world(PathBehavior::Stalls, PathBehavior::Free);
     world.hint();
-    world.ask_and_wait(ask());
+    world.request_and_wait(traits());
     // The backoff is over, so QUIC's handshake succeeds once more.
     for _ in 0..10 {
         world.rest(Duration::from_secs(20));
-        let (time, end) = world.ask_and_wait(POST);
+        let (time, end) = world.request_and_wait(POST);
         assert_eq!(end, End::Done(Transport::Tcp));
         assert!(time <= Duration::from_millis(300), "{time:?}");
     }
@@ -160,22 +163,22 @@ fn a_post_never_tries_whether_http_3_works_again() {
 
 #[test]
 fn a_silent_connection_takes_no_request_after_the_one_that_was_cancelled() {
-    let mut world = world(Way::Stalls, Way::Free);
+    let mut world = world(PathBehavior::Stalls, PathBehavior::Free);
     world.hint();
-    let first = world.ask(POST);
+    let first = world.request(POST);
     world.rest(Duration::from_secs(10));
     assert_eq!(world.calls[&first].ended, None, "it may have acted");
     world.cancel(first);
     for _ in 0..3 {
-        assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Tcp));
+        assert_eq!(world.request_and_wait(POST).1, End::Done(Transport::Tcp));
     }
 }
 
 #[test]
 fn a_post_waits_for_tcp_where_http_3_is_on_probation_and_takes_it_where_tcp_is_gone() {
-    let mut world = world(Way::Stalls, Way::Free);
+    let mut world = world(PathBehavior::Stalls, PathBehavior::Free);
     world.hint();
-    world.ask_and_wait(ask());
+    world.request_and_wait(traits());
     world.rest(Duration::from_secs(20));
     for conn in world.conns.keys().copied().collect::<Vec<_>>() {
         world.conns.remove(&conn);
@@ -185,36 +188,42 @@ fn a_post_waits_for_tcp_where_http_3_is_on_probation_and_takes_it_where_tcp_is_g
         });
     }
     world.tcp.median_ms = 200.0;
-    assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Tcp));
+    assert_eq!(world.request_and_wait(POST).1, End::Done(Transport::Tcp));
     // TCP is dead, and found to be.
-    (world.tcp.way, world.quic.way) = (Way::Blocked, Way::Free);
-    let first = world.ask(POST);
+    (world.tcp.path, world.quic.path) = (PathBehavior::Blocked, PathBehavior::Free);
+    let first = world.request(POST);
     world.rest(Duration::from_millis(1_500));
     world.cancel(first);
     world.rest(Duration::from_secs(20));
-    assert_eq!(world.ask_and_wait(POST).1, End::Done(Transport::Quic));
+    assert_eq!(world.request_and_wait(POST).1, End::Done(Transport::Quic));
 }
 
 #[test]
 fn a_request_does_not_wait_for_a_connection_that_opens_only_to_learn() {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.hint();
     for _ in 0..3 {
-        assert_eq!(world.ask_and_wait(ask()).1, End::Done(Transport::Quic));
+        assert_eq!(
+            world.request_and_wait(traits()).1,
+            End::Done(Transport::Quic)
+        );
     }
     // TCP opens, and what was open closes, e.g. because the app was away.
     world.rest(Duration::from_millis(10));
     world.close_first();
-    assert_eq!(world.ask_and_wait(ask()).1, End::Done(Transport::Quic));
+    assert_eq!(
+        world.request_and_wait(traits()).1,
+        End::Done(Transport::Quic)
+    );
 }
 
 #[test]
 fn connections_of_http_1_that_all_end_keep_no_request_waiting() {
-    let mut world = world(Way::Refused, Way::Free);
+    let mut world = world(PathBehavior::Refused, PathBehavior::Free);
     (world.protocol, world.tcp_closes) = (Protocol::H1, true);
     // Longer than it takes to open all six.
     world.tcp.median_ms = 600.0;
-    let calls: Vec<_> = (0..10).map(|_| world.ask(ask())).collect();
+    let calls: Vec<_> = (0..10).map(|_| world.request(traits())).collect();
     world.rest(Duration::from_secs(10));
     for id in calls {
         let end = world.calls[&id].ended.map(|(_, end)| end);
@@ -224,9 +233,9 @@ fn connections_of_http_1_that_all_end_keep_no_request_waiting() {
 
 #[test]
 fn where_a_server_takes_one_connection_of_http_1_the_others_wait_for_it() {
-    let mut world = world(Way::Refused, Way::Free);
+    let mut world = world(PathBehavior::Refused, PathBehavior::Free);
     (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
-    let calls: Vec<_> = (0..10).map(|_| world.ask(ask())).collect();
+    let calls: Vec<_> = (0..10).map(|_| world.request(traits())).collect();
     world.rest(Duration::from_secs(10));
     for id in calls {
         let end = world.calls[&id].ended.map(|(_, end)| end);
@@ -239,29 +248,29 @@ fn where_a_server_takes_one_connection_of_http_1_the_others_wait_for_it() {
 
 #[test]
 fn wanted_connections_take_no_room_from_requests() {
-    let mut world = world(Way::Refused, Way::Blocked);
+    let mut world = world(PathBehavior::Refused, PathBehavior::Blocked);
     world.connect(Policy::Adaptive);
     let ended = |world: &World, id| world.calls[&id].ended.map(|(_, end)| end);
     for _ in 0..route::MAX_CALLS {
-        let id = world.ask(ask());
+        let id = world.request(traits());
         assert_eq!(ended(&world, id), None);
     }
     let wanted = world.connect(Policy::Adaptive);
     assert_eq!(ended(&world, wanted), None);
-    let id = world.ask(ask());
+    let id = world.request(traits());
     assert_eq!(ended(&world, id), Some(End::Failed(Fault::TooMany)));
 }
 
 #[test]
 fn connections_of_http_1_that_break_under_others_keep_no_request_waiting() {
-    let mut world = world(Way::Refused, Way::Free);
+    let mut world = world(PathBehavior::Refused, PathBehavior::Free);
     world.protocol = Protocol::H1;
     // Longer than it takes to open all six.
     (world.tcp.median_ms, world.tcp.resets, world.tcp.safe_resets) = (600.0, 1.0, 0.0);
     for _ in 0..6 {
-        world.ask(POST);
+        world.request(POST);
     }
-    let id = world.ask(ask());
+    let id = world.request(traits());
     world.rest(Duration::from_millis(400));
     world.tcp.resets = 0.0;
     assert_eq!(world.wait(id).1, End::Done(Transport::Tcp));
@@ -269,12 +278,12 @@ fn connections_of_http_1_that_break_under_others_keep_no_request_waiting() {
 
 #[test]
 fn a_server_that_takes_no_more_connections_is_asked_ever_more_rarely() {
-    let mut world = world(Way::Refused, Way::Free);
+    let mut world = world(PathBehavior::Refused, PathBehavior::Free);
     (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
     world.body_time = Duration::from_secs(20);
-    world.ask(ask());
+    world.request(traits());
     world.rest(Duration::from_secs(1));
-    let next = world.ask(ask());
+    let next = world.request(traits());
     world.rest(Duration::from_secs(10));
     let opened = world.opened[&Transport::Tcp];
     assert!(opened <= 12, "{opened} attempts");
@@ -283,39 +292,39 @@ fn a_server_that_takes_no_more_connections_is_asked_ever_more_rarely() {
 
 #[test]
 fn a_connection_that_is_heard_again_takes_what_waits_for_another_one() {
-    let mut world = world(Way::Free, Way::Refused);
+    let mut world = world(PathBehavior::Free, PathBehavior::Refused);
     world.hint();
     world.body_time = Duration::from_secs(60);
-    world.ask(pinned(Policy::H3));
+    world.request(pinned(Policy::H3));
     world.rest(Duration::from_secs(1));
-    world.quic.way = Way::Blocked;
+    world.quic.path = PathBehavior::Blocked;
     world.rest(Duration::from_secs(4));
-    let id = world.ask(pinned(Policy::H3));
+    let id = world.request(pinned(Policy::H3));
     world.rest(Duration::from_millis(200));
     assert!(world.calls[&id].sends.is_empty(), "it waits");
-    world.quic.way = Way::Free;
+    world.quic.path = PathBehavior::Free;
     world.rest(Duration::from_secs(2));
     assert_eq!(world.ways(id), [Transport::Quic]);
 }
 
 #[test]
 fn a_request_pinned_to_http_3_does_not_wait_with_those_for_tcp() {
-    let mut world = world(Way::Blocked, Way::Free);
+    let mut world = world(PathBehavior::Blocked, PathBehavior::Free);
     (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
     world.body_time = Duration::from_secs(60);
     world.hint();
-    world.ask(pinned(Policy::H2));
+    world.request(pinned(Policy::H2));
     world.rest(Duration::from_secs(1));
-    world.ask(pinned(Policy::H2));
-    let h3 = world.ask(pinned(Policy::H3));
+    world.request(pinned(Policy::H2));
+    let h3 = world.request(pinned(Policy::H3));
     world.rest(Duration::from_secs(25));
     assert_eq!(world.end_of(h3), Some(End::Failed(Fault::Connect)));
 }
 
 #[test]
 fn a_request_that_is_on_no_connection_is_not_placed_twice() {
-    let mut world = world(Way::Refused, Way::Free);
-    let call = world.ask(ask());
+    let mut world = world(PathBehavior::Refused, PathBehavior::Free);
+    let call = world.request(traits());
     world.handle(Event::Full {
         call,
         conn: ConnId(999),
@@ -327,13 +336,13 @@ fn a_request_that_is_on_no_connection_is_not_placed_twice() {
 #[test]
 fn the_round_trip_of_the_last_answer_is_kept() {
     for (hinted, slower_ms) in [(false, 90), (true, 300)] {
-        let mut world = world(Way::Free, Way::Free);
+        let mut world = world(PathBehavior::Free, PathBehavior::Free);
         if hinted {
             world.hint();
         }
-        world.ask_and_wait(ask());
+        world.request_and_wait(traits());
         world.rtt = Duration::from_millis(slower_ms);
-        world.ask_and_wait(ask());
+        world.request_and_wait(traits());
         world.rest(Duration::from_secs(10));
         let known = world.router.explain(&origin());
         let round_trip = format!("round trip: {slower_ms}.0 ms");

@@ -207,7 +207,7 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
                 }),
                 h3_on,
                 protocol: Some(protocol),
-                why: "only_open",
+                reason: "only_open",
                 first: false,
                 attempts: 1,
                 start_ns: minute * 60_000_000_000,

@@ -1,4 +1,6 @@
-use route::{Config, Event, MAX_MEMORY_BYTES, Moment, Origin, Recalled, Router, WallSeconds};
+use route::{
+    Config, Event, MAX_MEMORY_BYTES, MonotonicTime, Origin, RecallOutcome, Router, WallSeconds,
+};
 use sha2::{Digest, Sha256};
 
 const WALL: WallSeconds = WallSeconds(1_800_000_000);
@@ -18,15 +20,15 @@ pub fn memory_file(data: &[u8]) {
             origin: &origin,
             port: 443,
         },
-        Moment::from_ns(1),
+        MonotonicTime::from_ns(1),
     );
     router.explain(&origin);
-    if recalled == Recalled::Whole {
+    if recalled == RecallOutcome::Whole {
         let again = router.memory(WALL);
         assert!(again.len() <= MAX_MEMORY_BYTES);
         assert_eq!(
             Router::new(Config::default()).recall(&again, WALL),
-            Recalled::Whole
+            RecallOutcome::Whole
         );
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use http::header::ALT_SVC;
 use http::{HeaderValue, StatusCode};
-use route::{CallId, ConnId, Origin, Replay, Why};
+use route::{CallId, ConnId, Origin, Reason, Replay};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
@@ -90,7 +90,7 @@ impl Actor {
         } = submission;
         let Outbound {
             origin,
-            ask,
+            traits,
             label,
             head,
             body,
@@ -109,7 +109,7 @@ impl Actor {
             #[cfg(feature = "sign")]
             signer,
             head: Arc::new(head),
-            replayable: ask.replayable && ask.resends,
+            replayable: traits.replayable && traits.resends,
             body,
             asked,
             progress,
@@ -126,19 +126,19 @@ impl Actor {
             timers: timers.collect(),
         };
         self.calls.insert(id, call);
-        self.queue.push_back((id, ask));
+        self.queue.push_back((id, traits));
         self.route_queued();
     }
 
     /// Passes waiting requests to the router, as long as it has room.
     pub(super) fn route_queued(&mut self) {
         while self.calls.len() - self.queue.len() < route::MAX_CALLS {
-            let Some((id, ask)) = self.queue.pop_front() else {
+            let Some((id, traits)) = self.queue.pop_front() else {
                 return;
             };
             if let Some(call) = self.calls.get(&id) {
                 let origin = &call.origin.clone();
-                self.handle(route::Event::Call { id, origin, ask });
+                self.handle(route::Event::Call { id, origin, traits });
             }
         }
     }
@@ -315,8 +315,8 @@ impl Actor {
     pub(super) fn report(&self, id: CallId, conn_id: ConnId) -> Option<Report> {
         let (call, slot) = (self.calls.get(&id)?, self.conns.get(&conn_id)?);
         let sending = call.copies.get(&conn_id)?;
-        let why = self.router.why(id).unwrap_or(Why::Opening);
-        let mut report = slot.report(conn_id, why, call.asked);
+        let reason = self.router.reason(id).unwrap_or(Reason::Opening);
+        let mut report = slot.report(conn_id, reason, call.asked);
         report.reused |= sending.reused;
         report.early_data = sending.early;
         report.attempts = call.attempts;
@@ -331,10 +331,10 @@ impl Actor {
         let Some(call) = self.calls.get(&id).filter(|call| !call.tells_its_end) else {
             return;
         };
-        let why = self.router.why(id);
+        let reason = self.router.reason(id);
         let mut report = call.progress.report();
-        if let (Some(report), Some(why)) = (&mut report, why) {
-            report.why = why;
+        if let (Some(report), Some(reason)) = (&mut report, reason) {
+            report.reason = reason;
         }
         let ended = Ended {
             origin: call.origin.clone(),
@@ -359,9 +359,9 @@ impl Actor {
             network: self.router.network(),
             h3_on: self.router.h3_is_on(),
             protocol: report.as_ref().map(|report| report.protocol),
-            why: report
+            reason: report
                 .as_ref()
-                .map_or("opening", |report| report.why.code()),
+                .map_or("opening", |report| report.reason.code()),
             first: report.as_ref().is_none_or(|report| !report.reused),
             attempts,
             start_ns: ns(ended.asked.saturating_duration_since(self.began)),

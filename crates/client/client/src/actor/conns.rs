@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use route::{CallId, ConnId, Origin, Protocol, QueryId, Records, Transport, Why};
+use route::{CallId, ConnId, DnsRecords, Origin, Protocol, QueryId, Reason, Transport};
 use tokio::task::AbortHandle;
 
 use super::Actor;
@@ -28,7 +28,7 @@ pub(super) struct Slot {
 }
 
 impl Actor {
-    pub(super) fn resolve(&mut self, query: QueryId, origin: Origin, records: Records) {
+    pub(super) fn resolve(&mut self, query: QueryId, origin: Origin, records: DnsRecords) {
         let answer = self.names.resolve(&origin, records);
         self.queries.insert(query, origin);
         let messages = self.messages.clone();
@@ -83,7 +83,7 @@ impl Actor {
         self.handle(route::Event::Connect { id, origin, policy });
     }
 
-    pub(super) fn connected(&mut self, id: CallId, conn_id: ConnId, why: Why) {
+    pub(super) fn connected(&mut self, id: CallId, conn_id: ConnId, reason: Reason) {
         let (Some(connecting), Some(slot)) =
             (self.connecting.remove(&id), self.conns.get(&conn_id))
         else {
@@ -94,7 +94,7 @@ impl Actor {
         };
         let (is_tls13, chain) = conn.security();
         let connected = Connected {
-            report: slot.report(conn_id, why, connecting.asked),
+            report: slot.report(conn_id, reason, connecting.asked),
             is_tls13,
             chain,
         };
@@ -111,10 +111,10 @@ impl Actor {
 
 impl Slot {
     /// Reports what is known of the connection, for a request made at `asked`.
-    pub(super) fn report(&self, id: ConnId, why: Why, asked: Instant) -> Report {
+    pub(super) fn report(&self, id: ConnId, reason: Reason, asked: Instant) -> Report {
         Report {
             protocol: self.conn.as_ref().map_or(Protocol::H2, Conn::protocol),
-            why,
+            reason,
             connection: id.0,
             reused: self.tls.is_some_and(|at| at < asked),
             resumed: self.resumed,

@@ -6,7 +6,9 @@ mod conns;
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use route::{Ask, CallId, Command, Config, ConnId, Moment, Origin, QueryId, Replay, Router};
+use route::{
+    CallId, Command, Config, ConnId, MonotonicTime, Origin, QueryId, Replay, RequestTraits, Router,
+};
 use tokio::sync::mpsc;
 
 use self::calls::Call;
@@ -27,7 +29,7 @@ pub(crate) struct Actor {
     names: Names,
     calls: HashMap<CallId, Call>,
     /// Requests beyond those that the router keeps at a time.
-    queue: VecDeque<(CallId, Ask)>,
+    queue: VecDeque<(CallId, RequestTraits)>,
     connecting: HashMap<CallId, Connecting>,
     conns: HashMap<ConnId, Slot>,
     /// When each origin's name was last resolved.
@@ -121,7 +123,7 @@ impl Actor {
             }
             Message::Network(network) => self.handle(route::Event::Network(network)),
             Message::Switches(switches) => self.handle(route::Event::Switches(switches)),
-            Message::PlainWorked => self.handle(route::Event::PlainWorked),
+            Message::FallbackSucceeded => self.handle(route::Event::FallbackSucceeded),
             Message::MayCompare(origin, over, reply) => {
                 // Whoever asked may have gone.
                 reply.send(self.router.may_compare(&origin, over)).ok();
@@ -172,11 +174,11 @@ impl Actor {
                 }
                 self.handle(route::Event::Resolved { query, answer });
             }
-            Event::Heard { conn, rtt, at } => {
+            Event::FirstPacket { conn, rtt, at } => {
                 if let Some(slot) = self.conns.get_mut(&conn) {
                     slot.connected = at;
                 }
-                self.handle(route::Event::Heard { conn, rtt });
+                self.handle(route::Event::FirstPacket { conn, rtt });
             }
             Event::Early { conn, opened } => {
                 let Some(slot) = self.conns.get_mut(&conn) else {
@@ -288,7 +290,7 @@ impl Actor {
                     sending.task.abort();
                 }
             }
-            Command::Connected { call, conn, why } => self.connected(call, conn, why),
+            Command::Connected { call, conn, reason } => self.connected(call, conn, reason),
             Command::Fail {
                 call,
                 fault,
@@ -302,7 +304,7 @@ impl Actor {
                     },
                 );
             }
-            Command::Plain { call, why } => self.refuse(call, Error::Plain(why)),
+            Command::FallBack { call, reason } => self.refuse(call, Error::FallBack(reason)),
             Command::Sample(id) => {
                 let slot = self.conns.get_mut(&id);
                 if let Some(conn) = slot.and_then(|slot| slot.conn.as_mut()) {
@@ -325,12 +327,12 @@ impl Actor {
         }
     }
 
-    fn now(&self) -> Moment {
+    fn now(&self) -> MonotonicTime {
         let ns = self.began.elapsed().as_nanos();
-        Moment::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+        MonotonicTime::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    fn instant(&self, moment: Moment) -> Instant {
+    fn instant(&self, moment: MonotonicTime) -> Instant {
         self.began + Duration::from_nanos(moment.ns())
     }
 }

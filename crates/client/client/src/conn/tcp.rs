@@ -27,7 +27,7 @@ pub(crate) struct Conn {
     requests: Requests,
     /// The same socket, for what the kernel knows of it.
     socket: Arc<OwnedFd>,
-    heard: tcp_info::Heard,
+    heard: tcp_info::SegmentCounter,
     /// Segments that had come when keep-alive was turned on; nothing if it was not.
     asked: Option<u64>,
     is_tls13: bool,
@@ -46,7 +46,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         .await
         .map_err(|_| Fault::Connect)?;
     let (conn, at) = (target.id, Instant::now());
-    let heard = Event::Heard {
+    let heard = Event::FirstPacket {
         conn,
         rtt: at - began,
         at: Some(at),
@@ -82,7 +82,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let conn = Conn {
         requests,
         socket: Arc::new(socket),
-        heard: tcp_info::Heard::default(),
+        heard: tcp_info::SegmentCounter::default(),
         asked: None,
         is_tls13,
         chain,

@@ -277,7 +277,7 @@ fn processes_that_write_at_once_leave_no_torn_file() {
         let bytes = fs::read(folder.file()).unwrap();
         assert_eq!(
             router([1; 16]).recall(&bytes, wall_seconds()),
-            Recalled::Whole,
+            RecallOutcome::Whole,
             "torn at look {looks}"
         );
         looks += 1;

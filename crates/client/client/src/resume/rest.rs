@@ -80,8 +80,8 @@ impl Rest {
 
     /// Returns the same for a part that is no request of its kind: nothing is learnt from its time or size.
     pub(super) fn untaught(mut self) -> Self {
-        let ask = &mut self.outbound.ask;
-        (ask.urgent, ask.bytes) = (true, Some(self.length));
+        let traits = &mut self.outbound.traits;
+        (traits.urgent, traits.bytes) = (true, Some(self.length));
         self
     }
 
@@ -97,7 +97,7 @@ impl Rest {
         let range = HeaderValue::try_from(range).expect("digits and text");
         outbound.head.headers.insert(header::RANGE, range);
         outbound.head.headers.insert(IF_RANGE, etag.clone());
-        outbound.ask.policy = policy;
+        outbound.traits.policy = policy;
         let left = |until: Instant| until.saturating_duration_since(Instant::now());
         outbound.limits = outbound.limits.of_rest(self.until.map(left));
         outbound.is_part = true;

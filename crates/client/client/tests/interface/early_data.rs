@@ -48,7 +48,7 @@ async fn the_first_request_after_a_pause_is_sent_before_the_handshake_is_done() 
     let server = start(early()).await;
     let engine = with_session(&server, Policy::H3).await;
     let report = get(&engine, &server.url("/health")).await;
-    assert_eq!(report.protocol, Protocol::H3, "{}", report.why);
+    assert_eq!(report.protocol, Protocol::H3, "{}", report.reason);
     assert!(
         report.early_data && report.resumed && !report.reused,
         "{report:?}"
@@ -228,7 +228,7 @@ async fn a_handshake_that_is_never_done_loses_its_request_to_tcp() {
         (report.protocol, report.attempts),
         (Protocol::H2, 2),
         "{}",
-        report.why
+        report.reason
     );
     assert!(!report.early_data);
 }

@@ -47,7 +47,7 @@ async fn unary_calls_and_streams_in_both_directions() {
         for bytes in [10, 100_000] {
             let reply = bench.echo(echo(bytes)).await.unwrap();
             let report = reply.extensions().get::<Report>().unwrap();
-            assert_eq!(report.protocol, protocol, "{}", report.why);
+            assert_eq!(report.protocol, protocol, "{}", report.reason);
             assert_eq!(reply.get_ref().padding.len(), bytes);
             assert_eq!(reply.metadata().get("grpc-status").unwrap(), "0");
         }

@@ -35,7 +35,7 @@ async fn udp_without_answers_does_not_keep_a_request_from_tcp() {
             response.report().protocol,
             Protocol::H2,
             "{}",
-            response.report().why
+            response.report().reason
         );
     }
     // The attempt ends after ten seconds; from then on HTTP/3 counts as broken here.
@@ -66,7 +66,7 @@ async fn a_request_on_a_path_that_dies_is_sent_again_over_tcp() {
         (report.protocol, report.attempts),
         (Protocol::H2, 2),
         "{}",
-        report.why
+        report.reason
     );
     // Half a second of silence and half a second for the probe's answer must pass.
     assert!(
@@ -311,8 +311,8 @@ async fn a_policed_body_is_taken_from_tcp_and_so_are_later_ones() {
         began.elapsed()
     );
     let next = engine.get(&url).kind("file").send().await.unwrap();
-    let why = next.report().why;
-    assert_eq!(next.report().protocol, Protocol::H2, "{why}");
+    let reason = next.report().reason;
+    assert_eq!(next.report().protocol, Protocol::H2, "{reason}");
     let explained = engine.explain(&url).await;
     assert!(explained.contains("large bodies"), "{explained}");
 }

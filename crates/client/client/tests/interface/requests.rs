@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::by_hand::{Listener, self_signed};
 use crate::common::{connect_by_h3, start};
 use bytes::Bytes;
-use client::{Error, Fault, Phase, Policy, Protocol, Transport, Why};
+use client::{Error, Fault, Phase, Policy, Protocol, Reason, Transport};
 use futures_util::future::{join_all, maybe_done};
 use http::Method;
 use server::Config;
@@ -71,16 +71,16 @@ async fn a_hint_leads_to_http_3_at_once_and_alt_svc_later() {
     .await;
     let health = server.url("/health");
     // TCP is 10 ms behind, which a busy machine may need.
-    let mut whys = Vec::new();
+    let mut reasons = Vec::new();
     let is_h3 = loop {
         let hinted = server.trusting().hint_h3(&health).build().unwrap();
         let first = hinted.get(&health).send().await.unwrap();
-        whys.push(first.report().why.to_string());
-        if first.report().protocol == Protocol::H3 || whys.len() == 10 {
+        reasons.push(first.report().reason.to_string());
+        if first.report().protocol == Protocol::H3 || reasons.len() == 10 {
             break first.report().protocol == Protocol::H3;
         }
     };
-    assert!(is_h3, "{whys:?}");
+    assert!(is_h3, "{reasons:?}");
     let told = server.trusting().build().unwrap();
     let mut protocols = Vec::new();
     for _ in 0..12 {
@@ -242,7 +242,7 @@ async fn http_3_that_resets_every_request_is_left_for_tcp() {
         reports.push(response.report().clone());
         response.bytes(MIB).await.unwrap();
     }
-    assert_eq!(reports[0].why, Why::SecondTry(Transport::Tcp));
+    assert_eq!(reports[0].reason, Reason::SecondTry(Transport::Tcp));
     let ways: Vec<_> = reports.iter().map(|r| (r.protocol, r.attempts)).collect();
     let h2 = Protocol::H2;
     assert_eq!(ways, [(h2, 2), (h2, 1), (h2, 1), (h2, 1), (h2, 1)]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Class, Estimate};
 use crate::event::Transport;
-use crate::moment::Moment;
+use crate::time::MonotonicTime;
 
 /// Observations of each transport before there is a verdict: four that have faded a little.
 const MIN_COUNT: f64 = 3.5;
@@ -35,18 +35,18 @@ pub(crate) enum Verdict {
     CannotTell,
 }
 
-/// What is known of both transports for one class.
+/// The estimates of both transports for one class.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Learnt {
+pub(crate) struct TransportEstimates {
     quic: Estimate,
     tcp: Estimate,
-    /// Requests since the last look, and those of them that took the other transport to learn.
+    /// Requests since the last check, and those of them that took the other transport to learn.
     seen: u32,
     explored: u32,
-    recheck: Option<(Moment, Duration)>,
+    recheck: Option<(MonotonicTime, Duration)>,
 }
 
-impl Learnt {
+impl TransportEstimates {
     pub(crate) fn new(quic: Estimate, tcp: Estimate) -> Self {
         Self {
             quic,
@@ -63,7 +63,7 @@ impl Learnt {
     }
 
     /// Counts an observation. If the last ones surprise, the old estimates are discounted.
-    pub(crate) fn observe(&mut self, over: Transport, log_ratio: Option<f64>, now: Moment) {
+    pub(crate) fn observe(&mut self, over: Transport, log_ratio: Option<f64>, now: MonotonicTime) {
         let estimate = match over {
             Transport::Quic => &mut self.quic,
             Transport::Tcp => &mut self.tcp,
@@ -81,7 +81,12 @@ impl Learnt {
     }
 
     /// Compares the two transports. `usual_s` is how long such a request usually takes, in seconds.
-    pub(crate) fn verdict(&self, class: Class, usual_s: Option<f64>, now: Moment) -> Verdict {
+    pub(crate) fn verdict(
+        &self,
+        class: Class,
+        usual_s: Option<f64>,
+        now: MonotonicTime,
+    ) -> Verdict {
         if self.quic.count() < MIN_COUNT || self.tcp.count() < MIN_COUNT {
             return Verdict::CannotTell;
         }
@@ -117,7 +122,7 @@ impl Learnt {
         &mut self,
         class: Class,
         verdict: Verdict,
-        now: Moment,
+        now: MonotonicTime,
     ) -> Option<Transport> {
         self.seen = self.seen.saturating_add(1);
         if verdict == Verdict::CannotTell {
@@ -164,23 +169,23 @@ fn margin(class: Class, usual_s: Option<f64>) -> f64 {
 mod tests {
     use super::*;
 
-    const NOW: Moment = Moment::from_ns(0);
+    const NOW: MonotonicTime = MonotonicTime::from_ns(0);
 
-    fn learnt(quic: &[f64], tcp: &[f64]) -> Learnt {
-        let mut learnt = Learnt::default();
+    fn estimates(quic: &[f64], tcp: &[f64]) -> TransportEstimates {
+        let mut estimates = TransportEstimates::default();
         for x in quic {
-            learnt.observe(Transport::Quic, Some(*x), NOW);
+            estimates.observe(Transport::Quic, Some(*x), NOW);
         }
         for x in tcp {
-            learnt.observe(Transport::Tcp, Some(*x), NOW);
+            estimates.observe(Transport::Tcp, Some(*x), NOW);
         }
-        learnt
+        estimates
     }
 
     #[test]
     fn the_four_words() {
         let verdict =
-            |quic: &[f64], tcp: &[f64]| learnt(quic, tcp).verdict(Class::Small, Some(1.0), NOW);
+            |quic: &[f64], tcp: &[f64]| estimates(quic, tcp).verdict(Class::Small, Some(1.0), NOW);
         assert_eq!(verdict(&[0.0; 3], &[1.0; 8]), Verdict::CannotTell);
         assert!(matches!(
             verdict(&[0.0; 8], &[1.0; 8]),
@@ -196,8 +201,8 @@ mod tests {
 
     #[test]
     fn five_ms_of_a_small_request_do_not_matter() {
-        let learnt = learnt(&[0.0; 40], &[0.2; 40]);
-        let verdict = |class, usual_s| learnt.verdict(class, Some(usual_s), NOW);
+        let estimates = estimates(&[0.0; 40], &[0.2; 40]);
+        let verdict = |class, usual_s| estimates.verdict(class, Some(usual_s), NOW);
         assert_eq!(verdict(Class::Small, 0.01), Verdict::NoDifference);
         assert!(matches!(verdict(Class::Small, 0.1), Verdict::Faster(..)));
         assert!(matches!(verdict(Class::Bulk, 0.01), Verdict::Faster(..)));
@@ -205,20 +210,20 @@ mod tests {
 
     #[test]
     fn exploring_has_a_quota_and_ends_with_a_verdict() {
-        let mut unknown = Learnt::default();
+        let mut unknown = TransportEstimates::default();
         let explored = (0..100).filter(|_| {
             unknown
                 .explore(Class::Small, Verdict::CannotTell, NOW)
                 .is_some()
         });
         assert_eq!(explored.count(), 10);
-        let mut pictures = Learnt::default();
+        let mut pictures = TransportEstimates::default();
         let mut explores = || pictures.explore(Class::Medium, Verdict::CannotTell, NOW);
         let explored = (1..=100).filter(|_| explores().is_some());
         assert_eq!(explored.take(3).collect::<Vec<_>>(), [8, 16, 24]);
-        let mut known = Learnt::default();
+        let mut known = TransportEstimates::default();
         let verdict = Verdict::Faster(Transport::Quic, 1.2, 1.4);
-        let minutes = |m: u64| Moment::from_ns(m * 60_000_000_000);
+        let minutes = |m: u64| MonotonicTime::from_ns(m * 60_000_000_000);
         let again: Vec<u64> = (0..600)
             .filter(|m| known.explore(Class::Small, verdict, minutes(*m)).is_some())
             .collect();

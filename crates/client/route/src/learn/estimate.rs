@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::moment::Moment;
+use crate::time::MonotonicTime;
 
 /// An observation counts half after as many later ones.
 const HALF_LIFE_COUNT: f64 = 32.0;
@@ -25,14 +25,14 @@ pub(crate) struct Estimate {
     mean: f64,
     /// Weighted sum of squared deviations.
     spread: f64,
-    at: Moment,
+    at: MonotonicTime,
     /// Of the last four observations, those far above the mean; the latest is the lowest bit.
     surprises: u8,
 }
 
 impl Estimate {
     /// Restores a remembered mean that counts as `weight` observations.
-    pub(crate) fn recalled(weight: f64, mean: f64, deviation: f64, at: Moment) -> Self {
+    pub(crate) fn recalled(weight: f64, mean: f64, deviation: f64, at: MonotonicTime) -> Self {
         let spread = deviation * deviation * weight;
         Self {
             weight,
@@ -46,7 +46,7 @@ impl Estimate {
 
     /// Counts an observation; `None` is a failure. Returns whether the last four surprise: three
     /// of them lay two deviations above what was known.
-    pub(crate) fn observe(&mut self, log_ratio: Option<f64>, now: Moment) -> bool {
+    pub(crate) fn observe(&mut self, log_ratio: Option<f64>, now: MonotonicTime) -> bool {
         let x = log_ratio
             .filter(|x| x.is_finite())
             .unwrap_or(LIMIT)
@@ -79,7 +79,7 @@ impl Estimate {
     }
 
     /// Returns the weight that is left; it fades, while [`Estimate::count`] does not.
-    pub(crate) fn weight(&self, now: Moment) -> f64 {
+    pub(crate) fn weight(&self, now: MonotonicTime) -> f64 {
         self.weight * faded(now.since(self.at))
     }
 
@@ -94,7 +94,7 @@ impl Estimate {
     }
 
     /// Returns the standard error of the mean, from no more observations than are left.
-    pub(crate) fn standard_error(&self, now: Moment) -> f64 {
+    pub(crate) fn standard_error(&self, now: MonotonicTime) -> f64 {
         let count = self.count().min(self.weight(now));
         if count > 0.0 {
             self.deviation() / count.sqrt()
@@ -103,7 +103,7 @@ impl Estimate {
         }
     }
 
-    fn fade(&mut self, now: Moment) {
+    fn fade(&mut self, now: MonotonicTime) {
         self.scale(faded(now.since(self.at)));
         self.at = now;
     }
@@ -123,8 +123,8 @@ fn faded(time: Duration) -> f64 {
 mod tests {
     use super::*;
 
-    fn at(s: u64) -> Moment {
-        Moment::from_ns(s * 1_000_000_000)
+    fn at(s: u64) -> MonotonicTime {
+        MonotonicTime::from_ns(s * 1_000_000_000)
     }
 
     #[test]

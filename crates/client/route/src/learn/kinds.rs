@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::bounds::make_room;
-use crate::moment::Moment;
+use crate::time::MonotonicTime;
 
-/// Kinds that are kept; the least recently used goes first.
+/// Kinds that are kept. The least recently used one is dropped first.
 pub(crate) const MAX_KINDS: usize = 32;
 /// A kind's reference is the mean of as many first requests. It must not follow later ones: it
 /// would come to the transport in use, and the difference from the other one would be forgotten.
@@ -16,66 +16,66 @@ pub(crate) const OPENING: u64 = u64::MAX;
 
 /// A reference for ln(time) per kind.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kinds {
-    kinds: BTreeMap<u64, Kind>,
+pub(crate) struct RequestKinds {
+    kinds: BTreeMap<u64, KindReference>,
     /// The last response's size by the kind that the app gives, and when that was.
-    sizes: BTreeMap<u64, (u64, Moment)>,
+    sizes: BTreeMap<u64, (u64, MonotonicTime)>,
 }
 
 /// Returns the kind of a request: what the app says, and the size of its larger body to a factor of
 /// two. Time grows with size. Large bodies are compared by rate, but their kind depends on their
 /// size as well.
-pub(crate) fn key(told: u64, bytes: u64) -> u64 {
-    told << 6
+pub(crate) fn key(app_kind: u64, bytes: u64) -> u64 {
+    app_kind << 6
         | bytes
             .checked_ilog2()
             .map_or(0, |log| u64::from(log.min(61)) + 1)
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Kind {
+struct KindReference {
     count: u32,
     reference: f64,
-    used: Moment,
+    used: MonotonicTime,
 }
 
-impl Kinds {
+impl RequestKinds {
     /// Returns ln(`time`) less the reference of its kind.
-    pub(crate) fn residual(&mut self, kind: u64, time_s: f64, now: Moment) -> f64 {
+    pub(crate) fn residual(&mut self, kind: u64, time_s: f64, now: MonotonicTime) -> f64 {
         let log = time_s.max(1e-9).ln();
         if !self.kinds.contains_key(&kind) {
             make_room(&mut self.kinds, MAX_KINDS, |kind| kind.used);
         }
-        let row = self.kinds.entry(kind).or_insert(Kind {
+        let entry = self.kinds.entry(kind).or_insert(KindReference {
             count: 0,
             reference: log,
             used: now,
         });
-        let residual = log - row.reference;
-        if row.count < REFERENCE {
-            row.count += 1;
-            row.reference += residual / f64::from(row.count);
+        let residual = log - entry.reference;
+        if entry.count < REFERENCE {
+            entry.count += 1;
+            entry.reference += residual / f64::from(entry.count);
         }
-        row.used = now;
+        entry.used = now;
         residual
     }
 
     /// Returns the usual time of a kind in seconds, if it was seen.
     pub(crate) fn usual_s(&self, kind: u64) -> Option<f64> {
-        self.kinds.get(&kind).map(|row| row.reference.exp())
+        self.kinds.get(&kind).map(|entry| entry.reference.exp())
     }
 
     /// Records the size of a response in bytes.
-    pub(crate) fn note_size(&mut self, told: u64, bytes: u64, now: Moment) {
-        if !self.sizes.contains_key(&told) {
+    pub(crate) fn record_size(&mut self, app_kind: u64, bytes: u64, now: MonotonicTime) {
+        if !self.sizes.contains_key(&app_kind) {
             make_room(&mut self.sizes, MAX_KINDS, |(_, used)| *used);
         }
-        self.sizes.insert(told, (bytes, now));
+        self.sizes.insert(app_kind, (bytes, now));
     }
 
     /// Returns the size in bytes that a response of this kind last had.
-    pub(crate) fn usual_bytes(&self, told: u64) -> Option<u64> {
-        self.sizes.get(&told).map(|(bytes, _)| *bytes)
+    pub(crate) fn usual_bytes(&self, app_kind: u64) -> Option<u64> {
+        self.sizes.get(&app_kind).map(|(bytes, _)| *bytes)
     }
 
     #[cfg(test)]
@@ -90,22 +90,22 @@ mod tests {
 
     #[test]
     fn a_residual_is_the_log_of_the_ratio_to_the_usual_time() {
-        let mut kinds = Kinds::default();
-        assert_eq!(kinds.residual(1, 0.1, Moment::from_ns(0)), 0.0);
-        assert!((kinds.residual(1, 0.2, Moment::from_ns(1)).exp() - 2.0).abs() < 1e-12);
+        let mut kinds = RequestKinds::default();
+        assert_eq!(kinds.residual(1, 0.1, MonotonicTime::from_ns(0)), 0.0);
+        assert!((kinds.residual(1, 0.2, MonotonicTime::from_ns(1)).exp() - 2.0).abs() < 1e-12);
         assert_eq!(kinds.usual_s(2), None);
     }
 
     #[test]
     fn a_reference_does_not_follow_the_transport_in_use() {
-        let mut kinds = Kinds::default();
+        let mut kinds = RequestKinds::default();
         for i in 0..100 {
             let time_s = if i < 4 { 0.1 } else { 0.2 };
-            kinds.residual(1, time_s, Moment::from_ns(i));
+            kinds.residual(1, time_s, MonotonicTime::from_ns(i));
         }
         let (slow, fast) = (
-            kinds.residual(1, 0.2, Moment::from_ns(100)),
-            kinds.residual(1, 0.1, Moment::from_ns(101)),
+            kinds.residual(1, 0.2, MonotonicTime::from_ns(100)),
+            kinds.residual(1, 0.1, MonotonicTime::from_ns(101)),
         );
         assert!(((slow - fast).exp() - 2.0).abs() < 1e-12);
     }
@@ -120,10 +120,10 @@ mod tests {
 
     #[test]
     fn kinds_are_bounded() {
-        let mut kinds = Kinds::default();
+        let mut kinds = RequestKinds::default();
         for kind in 0..100 {
-            kinds.residual(kind, 0.1, Moment::from_ns(kind));
-            kinds.note_size(kind, 1, Moment::from_ns(kind));
+            kinds.residual(kind, 0.1, MonotonicTime::from_ns(kind));
+            kinds.record_size(kind, 1, MonotonicTime::from_ns(kind));
         }
         assert_eq!((kinds.len(), kinds.sizes.len()), (MAX_KINDS, MAX_KINDS));
         assert_eq!(

@@ -9,11 +9,11 @@ mod choose;
 mod estimate;
 mod kinds;
 
-pub(crate) use choose::{Learnt, Verdict};
+pub(crate) use choose::{TransportEstimates, Verdict};
 pub(crate) use estimate::Estimate;
-pub(crate) use kinds::{Kinds, OPENING, key};
+pub(crate) use kinds::{OPENING, RequestKinds, key};
 
-/// What is compared with what.
+/// A class of events whose times are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Opening a connection, until it is ready.

@@ -9,10 +9,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::time::Duration;
 
-use network::Happening;
+use network::SimEvent;
 use route::{
-    Ask, CallId, Config, ConnId, Event, Fault, Moment, Origin, Policy, Protocol, Replay, Router,
-    Transport, Why,
+    CallId, Config, ConnId, Event, Fault, MonotonicTime, Origin, Policy, Protocol, Reason, Replay,
+    RequestTraits, Router, Transport,
 };
 
 /// SplitMix64: small, and the same everywhere.
@@ -41,12 +41,12 @@ impl Rng {
 
 /// What UDP or TCP does on the way to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PathBehavior {
     Free,
     /// Nothing comes through, in either direction.
     Blocked,
     /// Nothing comes through from then on.
-    DiesAt(Moment),
+    DiesAt(MonotonicTime),
     /// Handshakes succeed, and nothing comes after them.
     Stalls,
     /// The peer refuses at once.
@@ -60,7 +60,7 @@ pub enum Way {
 /// How a server answers over one transport.
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
-    pub way: Way,
+    pub path: PathBehavior,
     /// Median time of a small request on an open connection, in ms, and its spread in ln units.
     pub median_ms: f64,
     pub spread: f64,
@@ -79,7 +79,7 @@ pub struct Server {
 #[derive(Clone, Debug)]
 pub struct World {
     pub router: Router,
-    pub now: Moment,
+    pub now: MonotonicTime,
     pub rtt: Duration,
     pub quic: Server,
     pub tcp: Server,
@@ -122,22 +122,22 @@ pub struct World {
     pub body_time: Duration,
     /// Whether the rest of a body can be asked for elsewhere.
     pub resumable: bool,
-    events: BinaryHeap<Reverse<(Moment, u64, Happening)>>,
+    events: BinaryHeap<Reverse<(MonotonicTime, u64, SimEvent)>>,
     count: u64,
 }
 
 #[derive(Clone, Debug)]
 pub struct Log {
-    pub ask: Ask,
+    pub traits: RequestTraits,
 
-    pub sends: Vec<(Moment, ConnId)>,
+    pub sends: Vec<(MonotonicTime, ConnId)>,
     /// Where it was sent and neither failed nor was withdrawn.
     pub live: BTreeSet<ConnId>,
     /// Whether every send so far failed in a way that lets it be repeated.
     pub repeatable: bool,
     pub delivered: Option<ConnId>,
-    pub ended: Option<(Moment, End)>,
-    pub why: Option<Why>,
+    pub ended: Option<(MonotonicTime, End)>,
+    pub reason: Option<Reason>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,21 +160,21 @@ pub struct Socket {
     /// Whether it takes requests that may be sent early.
     early: bool,
     /// When its handshake is done, if nothing goes wrong.
-    ready_at: Moment,
+    ready_at: MonotonicTime,
     received: u64,
     /// Requests that it took, and that it answered.
     requests: usize,
     answered: usize,
     /// Since when the peer of a TCP connection owes an acknowledgement.
-    owed_at: Option<Moment>,
+    owed_at: Option<MonotonicTime>,
 }
 
 pub fn origin() -> Origin {
     Origin::new("api.example", 443)
 }
 
-pub fn ask() -> Ask {
-    Ask {
+pub fn traits() -> RequestTraits {
+    RequestTraits {
         replayable: true,
         resends: true,
         bytes: Some(1_000),
@@ -186,9 +186,9 @@ pub fn ask() -> Ask {
 }
 
 impl Server {
-    pub const fn of(way: Way, median_ms: f64) -> Self {
+    pub const fn of(path: PathBehavior, median_ms: f64) -> Self {
         Self {
-            way,
+            path,
             median_ms,
             spread: 0.1,
             stalls: 0.0,
@@ -207,7 +207,7 @@ impl World {
                 salt: [3; 16],
                 ..Config::default()
             }),
-            now: Moment::from_ns(0),
+            now: MonotonicTime::from_ns(0),
             rtt: Duration::from_millis(rtt_ms),
             quic,
             tcp,
@@ -241,7 +241,7 @@ impl World {
     pub fn handle(&mut self, event: Event<'_>) {
         self.router.handle(event, self.now);
         while let Some(command) = self.router.poll() {
-            self.obey(command);
+            self.execute(command);
         }
         if let Some(deadline) = self.router.deadline() {
             assert!(
@@ -258,7 +258,7 @@ impl World {
         let before = now
             .ns()
             .saturating_sub(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        self.now = Moment::from_ns(before);
+        self.now = MonotonicTime::from_ns(before);
         self.router.handle(Event::Time, self.now);
         self.now = now;
         self.handle(Event::Time);
@@ -338,32 +338,32 @@ impl World {
     }
 
     /// Asks, and returns the request's number.
-    pub fn ask(&mut self, ask: Ask) -> CallId {
-        let id = self.log(ask);
+    pub fn request(&mut self, traits: RequestTraits) -> CallId {
+        let id = self.log(traits);
         let origin = &origin();
-        self.handle(Event::Call { id, origin, ask });
+        self.handle(Event::Call { id, origin, traits });
         id
     }
 
     /// Requests a connection, and returns the number of that request.
     pub fn connect(&mut self, policy: Policy) -> CallId {
-        let id = self.log(Ask { policy, ..ask() });
+        let id = self.log(RequestTraits { policy, ..traits() });
         let origin = &origin();
         self.handle(Event::Connect { id, origin, policy });
         id
     }
 
-    fn log(&mut self, ask: Ask) -> CallId {
+    fn log(&mut self, traits: RequestTraits) -> CallId {
         let id = CallId(self.calls.len() as u64 + 1);
         let log = Log {
-            ask,
+            traits,
 
             sends: Vec::new(),
             live: BTreeSet::new(),
             repeatable: true,
             delivered: None,
             ended: None,
-            why: None,
+            reason: None,
         };
         self.calls.insert(id, log);
         id
@@ -387,8 +387,8 @@ impl World {
     }
 
     /// Asks and lets time pass until it ends. Returns how long that took.
-    pub fn ask_and_wait(&mut self, ask: Ask) -> (Duration, End) {
-        let id = self.ask(ask);
+    pub fn request_and_wait(&mut self, traits: RequestTraits) -> (Duration, End) {
+        let id = self.request(traits);
         self.wait(id)
     }
 
@@ -415,7 +415,7 @@ impl World {
     }
 
     /// Lets the next thing happen, if it does before `until`.
-    pub fn step(&mut self, until: Moment) -> bool {
+    pub fn step(&mut self, until: MonotonicTime) -> bool {
         let event = self.events.peek().map(|Reverse((at, ..))| *at);
         let deadline = self.router.deadline();
         let Some(next) = event
@@ -428,8 +428,8 @@ impl World {
         };
         self.now = self.now.max(next);
         if event == Some(next) {
-            if let Some(Reverse((_, _, happening))) = self.events.pop() {
-                self.happen(happening);
+            if let Some(Reverse((_, _, event))) = self.events.pop() {
+                self.happen(event);
             }
         } else {
             self.handle(Event::Time);

@@ -5,17 +5,17 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use route::{
-    Answer, CallId, Command, ConnId, Event, Fault, Moment, Origin, PathSample, Policy, Protocol,
-    QueryId, Replay, Transport,
+    CallId, Command, ConnId, DnsAnswer, Event, Fault, MonotonicTime, Origin, PathSample, Policy,
+    Protocol, QueryId, Replay, Transport,
 };
 
-use super::{End, Server, Socket, Way, World};
+use super::{End, PathBehavior, Server, Socket, World};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Happening {
+pub(super) enum SimEvent {
     Resolved(u64),
     Early(u64),
-    Heard(u64),
+    FirstPacket(u64),
     Ready(u64),
     Closed(u64, Fault),
     Head(u64, u64),
@@ -37,24 +37,27 @@ impl World {
     }
 
     /// Reports whether packets pass at this moment.
-    pub(super) fn passes(&self, over: Transport, at: Moment) -> bool {
-        match self.server(over).way {
-            Way::Free | Way::BadHandshake | Way::BadCertificate | Way::Stalls => true,
-            Way::DiesAt(death) => at < death,
-            Way::Blocked | Way::Refused => false,
+    pub(super) fn passes(&self, over: Transport, at: MonotonicTime) -> bool {
+        match self.server(over).path {
+            PathBehavior::Free
+            | PathBehavior::BadHandshake
+            | PathBehavior::BadCertificate
+            | PathBehavior::Stalls => true,
+            PathBehavior::DiesAt(death) => at < death,
+            PathBehavior::Blocked | PathBehavior::Refused => false,
         }
     }
 
-    pub(super) fn later(&mut self, wait: Duration, happening: Happening) {
+    pub(super) fn later(&mut self, wait: Duration, event: SimEvent) {
         self.count += 1;
         self.events
-            .push(Reverse((self.now + wait, self.count, happening)));
+            .push(Reverse((self.now + wait, self.count, event)));
     }
 
-    pub(super) fn obey(&mut self, command: Command) {
+    pub(super) fn execute(&mut self, command: Command) {
         match command {
             Command::Resolve { query, .. } => {
-                self.later(Duration::from_millis(1), Happening::Resolved(query.0));
+                self.later(Duration::from_millis(1), SimEvent::Resolved(query.0));
             }
             Command::Open {
                 conn,
@@ -66,7 +69,7 @@ impl World {
             } => {
                 self.open(conn, origin, over, http1);
                 if early && self.has_session {
-                    self.later(Duration::ZERO, Happening::Early(conn.0));
+                    self.later(Duration::ZERO, SimEvent::Early(conn.0));
                 }
             }
             Command::Close(conn) => {
@@ -79,7 +82,7 @@ impl World {
                     .iter()
                     .filter(|(_, log)| log.live.contains(&conn));
                 for call in on_it.map(|(call, _)| call.0).collect::<Vec<_>>() {
-                    self.later(Duration::ZERO, Happening::Cut(call, conn.0));
+                    self.later(Duration::ZERO, SimEvent::Cut(call, conn.0));
                 }
             }
             Command::Send { call, conn } => self.send(call, conn),
@@ -91,7 +94,7 @@ impl World {
                     "{call:?} is delivered twice"
                 );
                 assert!(log.ended.is_none());
-                log.why = self.router.why(call);
+                log.reason = self.router.reason(call);
             }
             Command::Withdraw { call, conn } => self.forget(call, conn),
             Command::Connected { call, conn, .. } => {
@@ -101,15 +104,18 @@ impl World {
                 self.end(call, End::Connected(over));
             }
             Command::Fail { call, fault, .. } => self.end(call, End::Failed(fault)),
-            Command::Plain { call, .. } => self.end(call, End::Plain),
+            Command::FallBack { call, .. } => self.end(call, End::Plain),
             Command::Sample(conn) => {
                 let socket = &self.conns[&conn];
                 let (received, srtt, rttvar) = (socket.received, self.rtt, self.rtt / 8);
                 let owed = socket.owed_at.is_some_and(|at| at <= self.now);
                 let over = socket.over;
-                if owed && self.passes(over, self.now) && self.server(over).way != Way::Stalls {
+                if owed
+                    && self.passes(over, self.now)
+                    && self.server(over).path != PathBehavior::Stalls
+                {
                     // The kernel has repeated what is not acknowledged.
-                    self.later(self.rtt, Happening::Packet(conn.0));
+                    self.later(self.rtt, SimEvent::Packet(conn.0));
                 }
                 let sample = PathSample {
                     received,
@@ -122,14 +128,14 @@ impl World {
             Command::Probe(conn) | Command::Nudge(conn) => {
                 self.nudges += u32::from(matches!(command, Command::Nudge(_)));
                 let over = self.conns[&conn].over;
-                let stalls = self.server(over).way == Way::Stalls;
+                let stalls = self.server(over).path == PathBehavior::Stalls;
                 // A kernel's keep-alive goes out once nothing has come for a second.
                 let wait = match over {
                     Transport::Quic => Duration::ZERO,
                     Transport::Tcp => Duration::from_millis(500),
                 };
                 if self.passes(over, self.now) && !stalls {
-                    self.later(wait + self.rtt, Happening::Packet(conn.0));
+                    self.later(wait + self.rtt, SimEvent::Packet(conn.0));
                 } else if let Some(socket) = self.conns.get_mut(&conn) {
                     socket.owed_at.get_or_insert(self.now + wait);
                 }
@@ -173,15 +179,20 @@ impl World {
             .values()
             .filter(|socket| socket.over == Transport::Tcp);
         let is_full = over == Transport::Tcp && of_tcp.count() > self.tcp_limit;
-        match self.server(over).way {
-            _ if is_full => self.later(rtt, Happening::Closed(id, Fault::Connect)),
-            Way::Refused => self.later(rtt, Happening::Closed(id, Fault::Connect)),
-            Way::BadHandshake => self.later(rtt, Happening::Closed(id, Fault::Handshake)),
-            Way::BadCertificate => self.later(done, Happening::Closed(id, Fault::Certificate)),
-            Way::Free | Way::Blocked | Way::DiesAt(_) | Way::Stalls => {
+        match self.server(over).path {
+            _ if is_full => self.later(rtt, SimEvent::Closed(id, Fault::Connect)),
+            PathBehavior::Refused => self.later(rtt, SimEvent::Closed(id, Fault::Connect)),
+            PathBehavior::BadHandshake => self.later(rtt, SimEvent::Closed(id, Fault::Handshake)),
+            PathBehavior::BadCertificate => {
+                self.later(done, SimEvent::Closed(id, Fault::Certificate));
+            }
+            PathBehavior::Free
+            | PathBehavior::Blocked
+            | PathBehavior::DiesAt(_)
+            | PathBehavior::Stalls => {
                 if self.passes(over, self.now) {
-                    self.later(rtt, Happening::Heard(id));
-                    self.later(done, Happening::Ready(id));
+                    self.later(rtt, SimEvent::FirstPacket(id));
+                    self.later(done, SimEvent::Ready(id));
                 }
             }
         }
@@ -190,7 +201,7 @@ impl World {
     fn send(&mut self, call: CallId, conn: ConnId) {
         let socket = &self.conns[&conn];
         let early = !socket.ready;
-        let may_be_early = socket.early && self.calls[&call].ask.early;
+        let may_be_early = socket.early && self.calls[&call].traits.early;
         assert!(
             socket.ready || may_be_early,
             "{call:?} is sent on a connection that is not open"
@@ -203,7 +214,7 @@ impl World {
             return self.handle(Event::Full { call, conn });
         }
         let log = self.calls.get_mut(&call).expect("it was asked");
-        let allowed = match log.ask.policy {
+        let allowed = match log.traits.policy {
             Policy::Adaptive | Policy::Race => true,
             Policy::H3 => over == Transport::Quic,
             Policy::H2 => over == Transport::Tcp,
@@ -213,7 +224,7 @@ impl World {
         assert!(log.ended.is_none(), "{call:?} is sent after its end");
         let again = !log.sends.is_empty();
         assert!(
-            !again || log.ask.replayable || log.repeatable,
+            !again || log.traits.replayable || log.repeatable,
             "{call:?} must not be sent twice"
         );
         log.repeatable = false;
@@ -226,12 +237,12 @@ impl World {
             return;
         }
         if socket.requests > server.conn_requests {
-            return self.later(self.rtt, Happening::Refused(call.0, conn.0));
+            return self.later(self.rtt, SimEvent::Refused(call.0, conn.0));
         }
         if server.mute {
             return;
         }
-        if !self.passes(over, self.now) || server.way == Way::Stalls {
+        if !self.passes(over, self.now) || server.path == PathBehavior::Stalls {
             if let Some(socket) = self.conns.get_mut(&conn) {
                 socket.owed_at.get_or_insert(self.now);
             }
@@ -249,12 +260,12 @@ impl World {
             Duration::ZERO
         };
         if self.rng.share() < server.resets {
-            self.later(wait.max(at_least), Happening::Reset(call.0, conn.0));
+            self.later(wait.max(at_least), SimEvent::Reset(call.0, conn.0));
         } else {
             let head = wait.mul_f64(0.99).max(at_least);
-            self.later(head, Happening::Head(call.0, conn.0));
+            self.later(head, SimEvent::Head(call.0, conn.0));
             let done = wait.max(at_least) + self.body_time;
-            self.later(done, Happening::Done(call.0, conn.0));
+            self.later(done, SimEvent::Done(call.0, conn.0));
         }
     }
 
@@ -272,32 +283,31 @@ impl World {
         if let Some(log) = self.calls.get_mut(&call) {
             log.live.remove(&conn);
         }
-        let of = |happening: &Happening| match happening {
-            Happening::Head(a, b)
-            | Happening::Done(a, b)
-            | Happening::Reset(a, b)
-            | Happening::Refused(a, b)
-            | Happening::Cut(a, b) => (*a, *b) == (call.0, conn.0),
+        let of = |event: &SimEvent| match event {
+            SimEvent::Head(a, b)
+            | SimEvent::Done(a, b)
+            | SimEvent::Reset(a, b)
+            | SimEvent::Refused(a, b)
+            | SimEvent::Cut(a, b) => (*a, *b) == (call.0, conn.0),
             _ => false,
         };
-        self.events
-            .retain(|Reverse((_, _, happening))| !of(happening));
+        self.events.retain(|Reverse((_, _, event))| !of(event));
     }
 
-    pub(super) fn happen(&mut self, happening: Happening) {
+    pub(super) fn happen(&mut self, event: SimEvent) {
         let alive = |id: u64| self.conns.contains_key(&ConnId(id));
-        let gone = match &happening {
-            Happening::Resolved(_) => false,
-            Happening::Cut(call, id) => !self.calls[&CallId(*call)].live.contains(&ConnId(*id)),
-            Happening::Early(id)
-            | Happening::Heard(id)
-            | Happening::Ready(id)
-            | Happening::Packet(id) => !alive(*id),
-            Happening::Closed(id, _) => !alive(*id),
-            Happening::Head(_, id)
-            | Happening::Done(_, id)
-            | Happening::Refused(_, id)
-            | Happening::Reset(_, id) => {
+        let gone = match &event {
+            SimEvent::Resolved(_) => false,
+            SimEvent::Cut(call, id) => !self.calls[&CallId(*call)].live.contains(&ConnId(*id)),
+            SimEvent::Early(id)
+            | SimEvent::FirstPacket(id)
+            | SimEvent::Ready(id)
+            | SimEvent::Packet(id) => !alive(*id),
+            SimEvent::Closed(id, _) => !alive(*id),
+            SimEvent::Head(_, id)
+            | SimEvent::Done(_, id)
+            | SimEvent::Refused(_, id)
+            | SimEvent::Reset(_, id) => {
                 // A response that was on its way when the path died does not arrive.
                 !alive(*id) || !self.passes(self.conns[&ConnId(*id)].over, self.now)
             }
@@ -305,21 +315,21 @@ impl World {
         if gone {
             return;
         }
-        match happening {
-            Happening::Resolved(query) => {
+        match event {
+            SimEvent::Resolved(query) => {
                 let address = |last| IpAddr::V4(Ipv4Addr::new(192, 0, 2, last));
                 let addresses = (1..=self.addresses).map(address).collect();
-                let answer = Some(Answer::Addresses(addresses));
+                let answer = Some(DnsAnswer::Addresses(addresses));
                 self.handle(Event::Resolved {
                     query: QueryId(query),
                     answer,
                 });
             }
-            Happening::Heard(id) => {
+            SimEvent::FirstPacket(id) => {
                 let (conn, rtt) = (self.received(id), self.rtt);
-                self.handle(Event::Heard { conn, rtt });
+                self.handle(Event::FirstPacket { conn, rtt });
             }
-            Happening::Ready(id) => {
+            SimEvent::Ready(id) => {
                 let conn = self.received(id);
                 let socket = self.conns.get_mut(&conn).expect("it is alive");
                 socket.ready = true;
@@ -341,19 +351,19 @@ impl World {
                     self.fail_on(conn, &waiting, Replay::Safe);
                 }
             }
-            Happening::Early(id) => {
+            SimEvent::Early(id) => {
                 let conn = ConnId(id);
                 self.conns.get_mut(&conn).expect("it is alive").early = true;
                 self.handle(Event::Early(conn));
             }
-            Happening::Closed(id, fault) => {
+            SimEvent::Closed(id, fault) => {
                 let conn = ConnId(id);
                 let waiting = self.waiting_on(conn);
                 self.conns.remove(&conn);
                 self.handle(Event::Closed { conn, fault });
                 self.fail_on(conn, &waiting, Replay::MayHaveActed);
             }
-            Happening::Head(call, id) => {
+            SimEvent::Head(call, id) => {
                 let conn = self.received(id);
                 let quic = self.conns[&conn].over == Transport::Quic;
                 let misdirected =
@@ -371,7 +381,7 @@ impl World {
                     resumable: self.resumable,
                 });
             }
-            Happening::Done(call, id) => {
+            SimEvent::Done(call, id) => {
                 let (conn, call) = (self.received(id), CallId(call));
                 let over = self.conns[&conn].over;
                 assert_eq!(self.calls[&call].delivered, Some(conn));
@@ -387,7 +397,7 @@ impl World {
                     self.finish_if_spent(conn);
                 }
             }
-            Happening::Reset(call, id) => {
+            SimEvent::Reset(call, id) => {
                 let (conn, call) = (self.received(id), CallId(call));
                 let over = self.conns[&conn].over;
                 let safe = self.rng.share() < self.server(over).safe_resets;
@@ -416,15 +426,15 @@ impl World {
                     replay,
                 });
             }
-            Happening::Refused(call, id) => {
+            SimEvent::Refused(call, id) => {
                 let conn = self.received(id);
                 self.handle(Event::GoAway(conn));
                 self.fail_on(conn, &[CallId(call)], Replay::Safe);
             }
-            Happening::Cut(call, id) => {
+            SimEvent::Cut(call, id) => {
                 self.fail_on(ConnId(id), &[CallId(call)], Replay::MayHaveActed);
             }
-            Happening::Packet(id) => {
+            SimEvent::Packet(id) => {
                 self.received(id);
             }
         }

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use route::{Ask, Event, Fault, Network, NetworkId, NetworkKind, Policy, Transport};
+use route::{Event, Fault, Network, NetworkId, NetworkKind, Policy, RequestTraits, Transport};
 
-use crate::common::{End, Server, Way, ask, origin};
+use crate::common::{End, PathBehavior, Server, origin, traits};
 use crate::{one, world};
 
 #[test]
 fn a_pause_of_another_network_ends_with_it() {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     one(&mut world);
     world.close_first();
-    (world.quic.way, world.tcp.way) = (Way::Refused, Way::Refused);
-    let id = world.ask(ask());
+    (world.quic.path, world.tcp.path) = (PathBehavior::Refused, PathBehavior::Refused);
+    let id = world.request(traits());
     world.rest(Duration::from_secs(4));
     assert_eq!(world.end_of(id), None, "the server may come back");
-    (world.quic.way, world.tcp.way) = (Way::Free, Way::Free);
+    (world.quic.path, world.tcp.path) = (PathBehavior::Free, PathBehavior::Free);
     world.handle(network(1));
     let (time, end) = world.wait(id);
     assert_eq!(end, End::Done(Transport::Tcp));
@@ -34,7 +34,7 @@ fn network(n: u8) -> Event<'static> {
 
 #[test]
 fn a_quic_connection_moves_to_another_network_and_tcp_is_opened_anew() {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.hint();
     one(&mut world);
     world.handle(network(1));
@@ -48,7 +48,7 @@ fn a_quic_connection_moves_to_another_network_and_tcp_is_opened_anew() {
     world.handle(network(1));
     assert_eq!(one(&mut world), (100, End::Done(Transport::Quic)));
     // Two changes within a millisecond, with a request under way.
-    let id = world.ask(ask());
+    let id = world.request(traits());
     let asked = world.now;
     world.handle(network(2));
     world.rest(Duration::from_micros(500));
@@ -61,23 +61,23 @@ fn a_quic_connection_moves_to_another_network_and_tcp_is_opened_anew() {
         (100, End::Done(Transport::Quic))
     );
     assert_eq!(log.sends.len(), 1);
-    let pinned = Ask {
+    let pinned = RequestTraits {
         policy: Policy::H2,
-        ..ask()
+        ..traits()
     };
-    world.ask_and_wait(pinned);
+    world.request_and_wait(pinned);
     let opened = world.opened[&Transport::Tcp];
     world.handle(network(4));
-    world.ask_and_wait(pinned);
+    world.request_and_wait(pinned);
     assert_eq!(world.opened[&Transport::Tcp], opened + 1);
 }
 
 #[test]
 fn a_network_that_is_lost_in_a_handshake_says_nothing_against_http_3() {
     for (change, ended) in [(Event::Network(None), true), (network(1), false)] {
-        let mut world = world(Way::Free, Way::Free);
+        let mut world = world(PathBehavior::Free, PathBehavior::Free);
         world.hint();
-        let id = world.ask(ask());
+        let id = world.request(traits());
         world.rest(Duration::from_millis(50));
         let opening = world.conns.len();
         world.handle(change);
@@ -96,10 +96,10 @@ fn a_network_that_is_lost_in_a_handshake_says_nothing_against_http_3() {
 
 #[test]
 fn a_connection_that_cannot_move_is_closed() {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.hint();
     one(&mut world);
-    world.quic = Server::of(Way::Blocked, 100.0);
+    world.quic = Server::of(PathBehavior::Blocked, 100.0);
     world.handle(network(1));
     world.rest(Duration::from_secs(5));
     assert!(world.conns.is_empty());

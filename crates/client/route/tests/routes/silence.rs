@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use route::{Ask, CallId, ConnId, Event, Fault, Moment, Transport};
+use route::{CallId, ConnId, Event, Fault, MonotonicTime, RequestTraits, Transport};
 
-use crate::common::{self, End, Way, World, ask};
+use crate::common::{self, End, PathBehavior, World, traits};
 use crate::{one, world};
 
 #[test]
 fn a_path_that_dies_is_left_within_a_second_and_the_request_is_not_lost() {
-    let mut world = world(Way::DiesAt(Moment::from_ns(5_000_000_000)), Way::Free);
+    let mut world = world(
+        PathBehavior::DiesAt(MonotonicTime::from_ns(5_000_000_000)),
+        PathBehavior::Free,
+    );
     world.hint();
     one(&mut world);
     world.rest(Duration::from_secs(5));
@@ -24,13 +27,16 @@ fn a_path_that_dies_is_left_within_a_second_and_the_request_is_not_lost() {
 
 #[test]
 fn a_request_that_must_not_be_repeated_waits_on_a_dead_path_until_it_is_cancelled() {
-    let mut world = world(Way::DiesAt(Moment::from_ns(5_000_000_000)), Way::Free);
+    let mut world = world(
+        PathBehavior::DiesAt(MonotonicTime::from_ns(5_000_000_000)),
+        PathBehavior::Free,
+    );
     world.hint();
     one(&mut world);
     world.rest(Duration::from_secs(5));
-    let id = world.ask(Ask {
+    let id = world.request(RequestTraits {
         replayable: false,
-        ..ask()
+        ..traits()
     });
     world.rest(Duration::from_secs(30));
     assert_eq!(
@@ -43,7 +49,7 @@ fn a_request_that_must_not_be_repeated_waits_on_a_dead_path_until_it_is_cancelle
 
 #[test]
 fn a_slow_server_is_not_hedged() {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.quic.median_ms = 20_000.0;
     world.hint();
     let (ms, end) = one(&mut world);
@@ -62,11 +68,11 @@ fn a_slow_server_is_not_hedged() {
 fn a_body_is_cut_off_where_its_path_is_silent_and_another_one_is_not() {
     for resumable in [true, false] {
         // The head came at 300 ms.
-        let dies = Moment::from_ns(310_000_000);
-        let mut world = world(Way::DiesAt(dies), Way::Free);
+        let dies = MonotonicTime::from_ns(310_000_000);
+        let mut world = world(PathBehavior::DiesAt(dies), PathBehavior::Free);
         (world.resumable, world.body_time) = (resumable, Duration::from_secs(30));
         world.hint();
-        let id = world.ask(ask());
+        let id = world.request(traits());
         world.rest(Duration::from_secs(5));
         let ended = world.calls[&id].ended;
         if resumable {
@@ -91,17 +97,17 @@ fn a_gap_in_both_ways_is_no_fault_of_http_3() {
     for cancels in [true, false] {
         let mut world = with_both_open(true);
         (world.resumable, world.body_time) = (!cancels, Duration::from_secs(30));
-        let id = world.ask(ask());
+        let id = world.request(traits());
         world.rest(Duration::from_secs(1));
         assert_eq!(world.ways(id), [Transport::Quic]);
         let is_tcp = |socket: &common::Socket| socket.over == Transport::Tcp;
         assert!(world.conns.values().any(is_tcp));
-        (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
+        (world.quic.path, world.tcp.path) = (PathBehavior::Blocked, PathBehavior::Blocked);
         world.rest(Duration::from_millis(1_500));
         if cancels {
             world.cancel(id);
         }
-        (world.quic.way, world.tcp.way) = (Way::Free, Way::Free);
+        (world.quic.path, world.tcp.path) = (PathBehavior::Free, PathBehavior::Free);
         world.rest(Duration::from_secs(3));
         let state = world.router.explain(&common::origin());
         assert!(!state.contains("broken"), "{state}");
@@ -110,7 +116,7 @@ fn a_gap_in_both_ways_is_no_fault_of_http_3() {
 
 /// Opens HTTP/3 and TCP; HTTP/3 is the faster one.
 fn with_both_open(migrates: bool) -> World {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     (world.tcp.median_ms, world.migrates) = (200.0, migrates);
     world.hint();
     for _ in 0..8 {
@@ -124,7 +130,7 @@ fn with_both_open(migrates: bool) -> World {
 fn with_a_long_response(migrates: bool) -> (World, CallId) {
     let mut world = with_both_open(migrates);
     world.body_time = Duration::from_secs(60);
-    let id = world.ask(ask());
+    let id = world.request(traits());
     world.rest(Duration::from_secs(1));
     assert_eq!(world.ways(id), [Transport::Quic]);
     (world, id)
@@ -134,11 +140,11 @@ fn with_a_long_response(migrates: bool) -> (World, CallId) {
 fn a_request_that_is_given_up_after_a_gap_says_nothing_against_http_3() {
     for ms in (0..2_000).step_by(50) {
         let (mut world, id) = with_a_long_response(false);
-        (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
+        (world.quic.path, world.tcp.path) = (PathBehavior::Blocked, PathBehavior::Blocked);
         world.rest(Duration::from_millis(4_500));
-        (world.quic.way, world.tcp.way) = (Way::Free, Way::Free);
+        (world.quic.path, world.tcp.path) = (PathBehavior::Free, PathBehavior::Free);
         world.body_time = Duration::ZERO;
-        let other = world.ask(ask());
+        let other = world.request(traits());
         world.rest(Duration::from_millis(ms));
         world.cancel(id);
         world.rest(Duration::from_secs(4));
@@ -151,7 +157,7 @@ fn a_request_that_is_given_up_after_a_gap_says_nothing_against_http_3() {
 #[test]
 fn idle_tcp_that_is_asked_and_never_answers_is_closed() {
     let (mut world, _) = with_a_long_response(true);
-    (world.quic.way, world.tcp.way) = (Way::Blocked, Way::Blocked);
+    (world.quic.path, world.tcp.path) = (PathBehavior::Blocked, PathBehavior::Blocked);
     world.rest(Duration::from_secs(40));
     assert!(world.conns.is_empty(), "{:?}", world.conns);
 }
@@ -161,10 +167,10 @@ fn http_3_that_falls_silent_is_left_where_tcp_lives() {
     for resumable in [true, false] {
         let mut world = with_both_open(true);
         (world.resumable, world.body_time) = (resumable, Duration::from_secs(30));
-        let id = world.ask(ask());
+        let id = world.request(traits());
         world.rest(Duration::from_secs(1));
         assert_eq!(world.ways(id), [Transport::Quic]);
-        world.quic.way = Way::Blocked;
+        world.quic.path = PathBehavior::Blocked;
         world.rest(Duration::from_secs(5));
         if resumable {
             assert_eq!(world.end_of(id), Some(End::Failed(Fault::Reset)));
@@ -179,7 +185,7 @@ fn http_3_that_falls_silent_is_left_where_tcp_lives() {
 
 #[test]
 fn http_3_that_was_of_use_is_opened_again_beside_tcp() {
-    let mut world = world(Way::Free, Way::Free);
+    let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.hint();
     for _ in 0..8 {
         one(&mut world);

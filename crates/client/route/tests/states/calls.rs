@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use route::{Ask, CallId, Event, Moment};
+use route::{CallId, Event, MonotonicTime, RequestTraits};
 
-use crate::common::{End, Server, Way, World, ask};
+use crate::common::{End, PathBehavior, Server, World, traits};
 use crate::rows;
 
 /// A second after the beginning.
-const SOON: Moment = Moment::from_ns(1_000_000_000);
+const SOON: MonotonicTime = MonotonicTime::from_ns(1_000_000_000);
 
 fn state(world: &World, id: CallId) -> &'static str {
     let log = &world.calls[&id];
@@ -24,7 +24,7 @@ fn state(world: &World, id: CallId) -> &'static str {
     }
 }
 
-fn world(quic: Way, tcp: Way) -> World {
+fn world(quic: PathBehavior, tcp: PathBehavior) -> World {
     let mut world = World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0));
     (world.quic.spread, world.tcp.spread) = (0.0, 0.0);
     (world.resumable, world.body_time) = (true, Duration::from_secs(30));
@@ -47,21 +47,24 @@ fn begin(from: &str, when: &str) -> (World, CallId) {
         "its connection falls silent, another one is ready" | "one of the two is answered"
     );
     let mut world = match when {
-        "none can be opened" => world(Way::Refused, Way::Refused),
-        "a certificate is refused" => world(Way::BadCertificate, Way::Free),
-        _ if dying && from == "answered" => world(Way::DiesAt(SOON), Way::Free),
+        "none can be opened" => world(PathBehavior::Refused, PathBehavior::Refused),
+        "a certificate is refused" => world(PathBehavior::BadCertificate, PathBehavior::Free),
+        _ if dying && from == "answered" => world(PathBehavior::DiesAt(SOON), PathBehavior::Free),
         // The handshake is done at 51 ms, and the request is sent.
-        _ if dying => world(Way::DiesAt(Moment::from_ns(60_000_000)), Way::Free),
-        _ => world(Way::Free, Way::Free),
+        _ if dying => world(
+            PathBehavior::DiesAt(MonotonicTime::from_ns(60_000_000)),
+            PathBehavior::Free,
+        ),
+        _ => world(PathBehavior::Free, PathBehavior::Free),
     };
-    let ask = Ask {
+    let traits = RequestTraits {
         replayable: when != "it fails and must not be sent again",
-        ..ask()
+        ..traits()
     };
     if when == "its body ends" {
         world.body_time = Duration::from_secs(1);
     }
-    let id = world.ask(ask);
+    let id = world.request(traits);
     until(&mut world, id, from);
     (world, id)
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use route::{Ask, Event, Moment};
+use route::{Event, MonotonicTime, RequestTraits};
 
-use crate::common::{Server, Way, World, ask, origin};
+use crate::common::{PathBehavior, Server, World, origin, traits};
 use crate::{lose_connections, rows};
 
-fn world(quic: Way, tcp: Way) -> World {
+fn world(quic: PathBehavior, tcp: PathBehavior) -> World {
     World::new(1, 50, Server::of(quic, 60.0), Server::of(tcp, 60.0))
 }
 
@@ -21,26 +21,26 @@ fn state(world: &mut World) -> String {
 }
 
 /// Creates a world in which HTTP/3 is in the state `from`.
-fn begin(from: &str, quic: Way, tcp: Way) -> World {
+fn begin(from: &str, quic: PathBehavior, tcp: PathBehavior) -> World {
     let mut world = world(quic, tcp);
     match from {
         "unknown" => {}
         "untried" => world.hint(),
         "works" => {
-            world.quic.way = Way::Free;
+            world.quic.path = PathBehavior::Free;
             world.hint();
-            world.ask_and_wait(ask());
-            world.quic.way = quic;
+            world.request_and_wait(traits());
+            world.quic.path = quic;
         }
         "broken" | "on probation" => {
-            (world.quic.way, world.tcp.way) = (Way::BadHandshake, Way::Free);
+            (world.quic.path, world.tcp.path) = (PathBehavior::BadHandshake, PathBehavior::Free);
             world.hint();
-            world.ask_and_wait(ask());
+            world.request_and_wait(traits());
             if from == "on probation" {
                 world.rest(Duration::from_secs(5));
             }
             lose_connections(&mut world);
-            (world.quic.way, world.tcp.way) = (quic, tcp);
+            (world.quic.path, world.tcp.path) = (quic, tcp);
         }
         other => panic!("no way to the state {other}"),
     }
@@ -52,66 +52,67 @@ fn begin(from: &str, quic: Way, tcp: Way) -> World {
 fn happen(from: &str, when: &str) -> World {
     let race = |quic, tcp| {
         let mut world = begin(from, quic, tcp);
-        world.ask_and_wait(ask());
+        world.request_and_wait(traits());
         world
     };
     match when {
         "a hint, an HTTPS record or `Alt-Svc` offers it" => {
-            let mut world = begin(from, Way::Free, Way::Free);
+            let mut world = begin(from, PathBehavior::Free, PathBehavior::Free);
             world.hint();
             world
         }
         "a connection is ready" => {
-            let mut world = race(Way::Free, Way::Free);
+            let mut world = race(PathBehavior::Free, PathBehavior::Free);
             world.rest(Duration::from_secs(1));
             world
         }
         "a request failed over HTTP/3, TCP answered it" => {
-            let mut world = begin(from, Way::Free, Way::Free);
+            let mut world = begin(from, PathBehavior::Free, PathBehavior::Free);
             world.quic.resets = 1.0;
-            world.ask_and_wait(ask());
+            world.request_and_wait(traits());
             if from == "on probation" {
                 // The first one found only TCP open, and QUIC's handshake beside it.
                 world.rest(Duration::from_secs(1));
-                world.ask_and_wait(ask());
+                world.request_and_wait(traits());
             }
             world
         }
         "two requests in a row failed over HTTP/3" => {
-            let mut world = begin(from, Way::Free, Way::Blocked);
+            let mut world = begin(from, PathBehavior::Free, PathBehavior::Blocked);
             (world.quic.resets, world.quic.safe_resets) = (1.0, 0.0);
-            let post = Ask {
+            let post = RequestTraits {
                 replayable: false,
-                ..ask()
+                ..traits()
             };
-            world.ask_and_wait(post);
-            world.ask_and_wait(post);
+            world.request_and_wait(post);
+            world.request_and_wait(post);
             world
         }
         "the offer ends or is withdrawn" => {
-            let mut world = begin(from, Way::Free, Way::Free);
+            let mut world = begin(from, PathBehavior::Free, PathBehavior::Free);
             world.rest(Duration::from_secs(8 * 24 * 3_600));
             world
         }
         "a whole response comes over HTTP/3" => {
-            let mut world = race(Way::Free, Way::Free);
+            let mut world = race(PathBehavior::Free, PathBehavior::Free);
             world.rest(Duration::from_secs(1));
-            world.ask_and_wait(ask());
+            world.request_and_wait(traits());
             world
         }
         "QUIC failed, TCP works" => {
-            let mut world = begin(from, Way::BadHandshake, Way::Free);
+            let mut world = begin(from, PathBehavior::BadHandshake, PathBehavior::Free);
             lose_connections(&mut world);
-            world.ask_and_wait(ask());
+            world.request_and_wait(traits());
             world.rest(Duration::from_secs(1));
             world
         }
-        "QUIC failed, and TCP failed, too" => race(Way::Blocked, Way::Blocked),
-        "QUIC fell silent, TCP answered the request" => {
-            race(Way::DiesAt(Moment::from_ns(1)), Way::Free)
-        }
+        "QUIC failed, and TCP failed, too" => race(PathBehavior::Blocked, PathBehavior::Blocked),
+        "QUIC fell silent, TCP answered the request" => race(
+            PathBehavior::DiesAt(MonotonicTime::from_ns(1)),
+            PathBehavior::Free,
+        ),
         "its time passed" => {
-            let mut world = begin(from, Way::Free, Way::Free);
+            let mut world = begin(from, PathBehavior::Free, PathBehavior::Free);
             world.rest(Duration::from_secs(5));
             world
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use route::Event;
 
-use crate::common::{Server, Way, World, ask, origin};
+use crate::common::{PathBehavior, Server, World, origin, traits};
 use crate::{lose_connections, rows};
 
 fn state(world: &mut World) -> String {
@@ -17,10 +17,10 @@ fn state(world: &mut World) -> String {
 }
 
 /// Makes a first request over a network where UDP does this, and waits for the end of all attempts.
-fn race(world: &mut World, quic: Way) {
-    world.quic.way = quic;
+fn race(world: &mut World, quic: PathBehavior) {
+    world.quic.path = quic;
     lose_connections(world);
-    world.ask_and_wait(ask());
+    world.request_and_wait(traits());
     world.rest(Duration::from_secs(20));
 }
 
@@ -28,13 +28,13 @@ fn begin(from: &str) -> World {
     let mut world = World::new(
         1,
         50,
-        Server::of(Way::Free, 60.0),
-        Server::of(Way::Free, 60.0),
+        Server::of(PathBehavior::Free, 60.0),
+        Server::of(PathBehavior::Free, 60.0),
     );
     world.hint();
     match from {
         "not known" => {}
-        "works" => race(&mut world, Way::Free),
+        "works" => race(&mut world, PathBehavior::Free),
         "blocked" | "to be tried again" => {
             happen(&mut world, "three attempts had no packet, TCP worked");
             if from == "to be tried again" {
@@ -49,14 +49,14 @@ fn begin(from: &str) -> World {
 
 fn happen(world: &mut World, when: &str) {
     match when {
-        "a packet comes over QUIC" => race(world, Way::Free),
+        "a packet comes over QUIC" => race(world, PathBehavior::Free),
         "three attempts had no packet, TCP worked" => {
             for _ in 0..3 {
                 assert_ne!(state(world), "blocked");
-                race(world, Way::Blocked);
+                race(world, PathBehavior::Blocked);
             }
         }
-        "an attempt had no packet, TCP worked" => race(world, Way::Blocked),
+        "an attempt had no packet, TCP worked" => race(world, PathBehavior::Blocked),
         "its time passed" => world.rest(Duration::from_secs(60)),
         other => panic!("nothing here makes this happen: {other}"),
     }

@@ -133,7 +133,7 @@ impl Attempt<'_> {
     }
 
     fn heard(&self) {
-        self.report(Event::Heard {
+        self.report(Event::FirstPacket {
             conn: self.target.id,
             rtt: self.began.elapsed(),
             at: None,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::event::Transport;
 use crate::learn::Class;
 
-/// Why. The codes are stable; the sentences may change.
+/// The reason for a route. The codes are stable; the sentences may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Why {
+pub enum Reason {
     /// It waits for a connection.
     Opening,
     /// The only connection that is open.
@@ -58,11 +58,11 @@ pub enum Why {
     SecondTry(Transport),
     /// The engine is switched off.
     EngineOff,
-    /// The engine turned itself off: requests failed here that worked without it.
+    /// The circuit breaker is open: requests failed in the engine and succeeded without it.
     Tripped,
 }
 
-impl Why {
+impl Reason {
     /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Opening => f.write_str("waits for a connection"),

@@ -1,26 +1,26 @@
-//! Lessons about the two transports, drawn from requests and connections.
+//! Feedback: updates the estimates of both transports after requests and connections.
 
 use std::time::Duration;
 
-use crate::conn::{Call, Conn, Copy};
-use crate::event::{Ask, Origin, Transport};
+use crate::conn::{Call, Conn, RequestCopy};
+use crate::event::{Origin, RequestTraits, Transport};
 use crate::learn::{Class, OPENING, Verdict, key};
 use crate::router::Router;
 
-/// A comparison within one body counts as so many requests of each transport, enough for a verdict.
+/// A comparison within one body counts as this many requests of each transport, enough for a verdict.
 const COMPARISON_COUNTS: usize = 4;
 
 impl Router {
     /// Learns from a request that ended well.
-    pub(crate) fn learn(&mut self, call: &Call, copy: Copy, bytes: u64) {
+    pub(crate) fn learn(&mut self, call: &Call, copy: RequestCopy, bytes: u64) {
         let now = self.now;
-        let size = bytes.max(call.ask.bytes.unwrap_or(0));
-        let Some(row) = self.current_row(&call.origin) else {
+        let size = bytes.max(call.traits.bytes.unwrap_or(0));
+        let Some(entry) = self.current_entry(&call.origin) else {
             return;
         };
-        row.done = row.done.saturating_add(1);
-        row.kinds.note_size(call.ask.kind, size, now);
-        if !call.teaches {
+        entry.done = entry.done.saturating_add(1);
+        entry.kinds.record_size(call.traits.kind, size, now);
+        if !call.is_sample {
             return;
         }
         let time = match Class::of_size(size) {
@@ -32,18 +32,24 @@ impl Router {
             _ => Some(now.since(copy.sent).as_secs_f64()),
         };
         if let Some(time) = time {
-            let residual = row.kinds.residual(key(call.ask.kind, size), time, now);
-            row.learnt(Class::of_size(size))
+            let residual = entry.kinds.residual(key(call.traits.kind, size), time, now);
+            entry
+                .estimates(Class::of_size(size))
                 .observe(copy.over, Some(residual), now);
         }
     }
 
     /// Learns from a request that failed.
-    pub(crate) fn learn_failure(&mut self, origin: &Origin, ask: &Ask, over: Transport) {
+    pub(crate) fn learn_failure(
+        &mut self,
+        origin: &Origin,
+        traits: &RequestTraits,
+        over: Transport,
+    ) {
         let now = self.now;
-        if let Some(row) = self.current_row(origin) {
-            let class = Class::of_size(row.expected_bytes(ask));
-            row.learnt(class).observe(over, None, now);
+        if let Some(entry) = self.current_entry(origin) {
+            let class = Class::of_size(entry.expected_bytes(traits));
+            entry.estimates(class).observe(over, None, now);
         }
     }
 
@@ -52,19 +58,19 @@ impl Router {
     pub fn may_compare(&mut self, origin: &Origin, over: Transport) -> bool {
         let (now, other) = (self.now, over.other());
         let metered = self.network.is_none_or(|network| network.metered);
-        let possible = other == Transport::Tcp || self.why_not_quic(origin).is_none();
+        let possible = other == Transport::Tcp || self.reason_against_quic(origin).is_none();
         if metered || !possible || !self.switches.explore {
             return false;
         }
-        let Some(row) = self.current_row(origin) else {
+        let Some(entry) = self.current_entry(origin) else {
             return false;
         };
-        let learnt = row.learnt(Class::Bulk);
-        let verdict = learnt.verdict(Class::Bulk, None, now);
+        let estimates = entry.estimates(Class::Bulk);
+        let verdict = estimates.verdict(Class::Bulk, None, now);
         match verdict {
             Verdict::Faster(faster, ..) => faster == other,
             Verdict::NoDifference | Verdict::CannotTell => {
-                learnt.explore(Class::Bulk, verdict, now).is_some()
+                estimates.explore(Class::Bulk, verdict, now).is_some()
             }
         }
     }
@@ -73,12 +79,12 @@ impl Router {
     /// faster. On a shared bottleneck the two would differ less.
     pub(crate) fn learn_comparison(&mut self, origin: &Origin, faster: Transport, ratio: f64) {
         let now = self.now;
-        if let Some(row) = self.current_row(origin) {
-            let learnt = row.learnt(Class::Bulk);
-            learnt.doubt();
+        if let Some(entry) = self.current_entry(origin) {
+            let estimates = entry.estimates(Class::Bulk);
+            estimates.doubt();
             for _ in 0..COMPARISON_COUNTS {
-                learnt.observe(faster, Some(0.0), now);
-                learnt.observe(faster.other(), Some(ratio.max(1.0).ln()), now);
+                estimates.observe(faster, Some(0.0), now);
+                estimates.observe(faster.other(), Some(ratio.max(1.0).ln()), now);
             }
         }
     }
@@ -87,9 +93,11 @@ impl Router {
     pub(crate) fn learn_cold(&mut self, conn: &Conn, took: Duration) {
         let (now, over) = (self.now, conn.over);
         let origin = conn.origin.clone();
-        if let Some(row) = self.current_row(&origin) {
-            let residual = row.kinds.residual(OPENING, took.as_secs_f64(), now);
-            row.learnt(Class::Cold).observe(over, Some(residual), now);
+        if let Some(entry) = self.current_entry(&origin) {
+            let residual = entry.kinds.residual(OPENING, took.as_secs_f64(), now);
+            entry
+                .estimates(Class::Cold)
+                .observe(over, Some(residual), now);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The watch over a connection that owes a response: is its path still alive?
+//! Monitors the path of a connection that owes a response: is the path still alive?
 //!
-//! A slow server is silent, too, so silence alone proves nothing: the path is *probed*. The peer must acknowledge the
-//! probe, whatever the server is doing. The path is suspect only if the probe has no answer.
+//! A slow server is silent too, so silence alone proves nothing: the path is *probed*. The peer must acknowledge the
+//! probe, whatever the server is doing. The path is suspect only if the probe is not answered.
 
 use std::time::Duration;
 
 use crate::event::PathSample;
-use crate::moment::Moment;
+use crate::time::MonotonicTime;
 
 /// A path is probed after at least this long.
 const MIN_SILENCE: Duration = Duration::from_millis(500);
@@ -22,27 +22,27 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 const NUDGE: Duration = Duration::from_secs(1);
 const QUICK_NUDGES: u32 = 5;
 const MAX_NUDGE: Duration = Duration::from_secs(8);
-/// A path that is silent for so long is given up with what is on it; quinn's limit, for every transport.
+/// A path that is silent this long is given up, with the requests on it. The limit is quinn's, for every transport.
 const DEAD_AFTER: Duration = Duration::from_secs(30);
 
 /// What to do about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum PathAction {
     /// Nothing yet.
     Wait,
-    /// Nothing: the path lives.
+    /// Nothing: the path is alive.
     Alive,
     /// Send a probe.
     Probe,
-    /// The path is silent: nudge it, and look for another way.
+    /// The path is silent: nudge it, and open another connection.
     Nudge,
     /// The path has been silent for so long that it is dead.
     Dead,
 }
 
-/// The watch over one connection.
+/// Monitors the path of one connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct PathMonitor {
     state: State,
     sample: PathSample,
 }
@@ -54,25 +54,25 @@ enum State {
     /// One is; something came `since`, and the path is looked at `at`. So many probes in a row were
     /// answered.
     Awaited {
-        since: Moment,
-        at: Moment,
+        since: MonotonicTime,
+        at: MonotonicTime,
         answered: usize,
     },
     /// A probe was sent, or will be if nothing is `owed` yet; its answer is looked for `at`.
     Probed {
-        at: Moment,
+        at: MonotonicTime,
         answered: usize,
         owed: bool,
     },
     /// It had no answer `since` then; the next nudge is due `at`.
     Silent {
-        since: Moment,
-        at: Moment,
+        since: MonotonicTime,
+        at: MonotonicTime,
         nudges: u32,
     },
 }
 
-impl Watch {
+impl PathMonitor {
     pub(crate) const fn new() -> Self {
         let (received, srtt, rttvar) = (0, INITIAL_RTT, Duration::from_nanos(166_500_000));
         Self {
@@ -96,20 +96,20 @@ impl Watch {
         self.sample.srtt
     }
 
-    /// Starts the watch: a response is awaited from now on.
-    pub(crate) fn begin(&mut self, now: Moment) {
+    /// Starts monitoring: a response is awaited from now on.
+    pub(crate) fn begin(&mut self, now: MonotonicTime) {
         if self.state == State::Idle {
             self.await_packets(now, 0, now);
         }
     }
 
-    /// Ends the watch: no response is awaited any more.
+    /// Stops monitoring: no response is awaited any more.
     pub(crate) fn end(&mut self) {
         self.state = State::Idle;
     }
 
     /// Records that something arrived: the path is alive.
-    pub(crate) fn heard(&mut self, now: Moment) {
+    pub(crate) fn packet_arrived(&mut self, now: MonotonicTime) {
         if self.state != State::Idle {
             self.await_packets(now, 0, now);
         }
@@ -120,14 +120,14 @@ impl Watch {
     }
 
     /// Returns since when it has been silent.
-    pub(crate) fn silent_since(&self) -> Option<Moment> {
+    pub(crate) fn silent_since(&self) -> Option<MonotonicTime> {
         match self.state {
             State::Silent { since, .. } => Some(since),
             _ => None,
         }
     }
 
-    pub(crate) fn deadline(&self) -> Option<Moment> {
+    pub(crate) fn deadline(&self) -> Option<MonotonicTime> {
         match self.state {
             State::Idle => None,
             State::Awaited { at, .. } | State::Probed { at, .. } | State::Silent { at, .. } => {
@@ -136,13 +136,13 @@ impl Watch {
         }
     }
 
-    /// Reports whether the watch needs a fresh sample.
-    pub(crate) fn is_due(&self, now: Moment) -> bool {
+    /// Reports whether the monitor needs a fresh sample.
+    pub(crate) fn is_due(&self, now: MonotonicTime) -> bool {
         self.deadline().is_some_and(|at| at <= now)
     }
 
     /// Continues with a fresh sample and returns what to do.
-    pub(crate) fn look(&mut self, sample: PathSample, now: Moment) -> Step {
+    pub(crate) fn update(&mut self, sample: PathSample, now: MonotonicTime) -> PathAction {
         let came = sample.received > self.sample.received;
         self.sample = sample;
         if !self.is_due(now) {
@@ -153,53 +153,53 @@ impl Watch {
             {
                 self.await_packets(since, answered, now);
             }
-            return Step::Wait;
+            return PathAction::Wait;
         }
         match self.state {
-            State::Idle => Step::Wait,
+            State::Idle => PathAction::Wait,
             State::Awaited { .. } if came => {
-                self.heard(now);
-                Step::Alive
+                self.packet_arrived(now);
+                PathAction::Alive
             }
             State::Awaited {
                 since, answered, ..
             } if now < since + self.patience(answered) => {
                 self.await_packets(since, answered, now);
-                Step::Wait
+                PathAction::Wait
             }
             State::Awaited { answered, .. } => {
-                self.ask(answered, sample.owed, now);
-                Step::Probe
+                self.start_probe(answered, sample.owed, now);
+                PathAction::Probe
             }
             State::Probed { answered, .. } if came => {
                 self.await_packets(now, answered + 1, now);
-                Step::Alive
+                PathAction::Alive
             }
             State::Probed {
                 answered,
                 owed: false,
                 ..
             } => {
-                self.ask(answered, sample.owed, now);
-                Step::Probe
+                self.start_probe(answered, sample.owed, now);
+                PathAction::Probe
             }
             State::Probed { .. } => self.nudge(now, 0, now),
             State::Silent { .. } if came => {
-                self.heard(now);
-                Step::Alive
+                self.packet_arrived(now);
+                PathAction::Alive
             }
-            State::Silent { since, .. } if now >= since + DEAD_AFTER => Step::Dead,
+            State::Silent { since, .. } if now >= since + DEAD_AFTER => PathAction::Dead,
             State::Silent { since, nudges, .. } => self.nudge(since, nudges, now),
         }
     }
 
     /// Records that the path is probed; the answer may take as long as [`silence`](Self::silence).
-    fn ask(&mut self, answered: usize, owed: bool, now: Moment) {
+    fn start_probe(&mut self, answered: usize, owed: bool, now: MonotonicTime) {
         let at = now + self.silence();
         self.state = State::Probed { at, answered, owed };
     }
 
-    fn await_packets(&mut self, since: Moment, answered: usize, now: Moment) {
+    fn await_packets(&mut self, since: MonotonicTime, answered: usize, now: MonotonicTime) {
         let quiet_at = since + self.patience(answered);
         let at = match answered {
             0 => quiet_at.min(now + self.silence() / LOOKS),
@@ -220,7 +220,7 @@ impl Watch {
         }
     }
 
-    fn nudge(&mut self, since: Moment, nudges: u32, now: Moment) -> Step {
+    fn nudge(&mut self, since: MonotonicTime, nudges: u32, now: MonotonicTime) -> PathAction {
         let doublings = nudges.saturating_sub(QUICK_NUDGES - 1).min(3);
         let at = now + (NUDGE * (1 << doublings)).min(MAX_NUDGE);
         self.state = State::Silent {
@@ -228,7 +228,7 @@ impl Watch {
             at: at.min(since + DEAD_AFTER),
             nudges: nudges.saturating_add(1),
         };
-        Step::Nudge
+        PathAction::Nudge
     }
 
     /// Returns how long the path may be silent before it is probed, and then again before the probe has failed.
@@ -241,8 +241,8 @@ impl Watch {
 mod tests {
     use super::*;
 
-    fn at(ms: u64) -> Moment {
-        Moment::from_ns(ms * 1_000_000)
+    fn at(ms: u64) -> MonotonicTime {
+        MonotonicTime::from_ns(ms * 1_000_000)
     }
 
     fn sample(received: u64) -> PathSample {
@@ -255,21 +255,24 @@ mod tests {
         }
     }
 
-    /// Returns the steps of a watch whose path receives a packet at each of `packets_ms`.
-    fn steps(answers_probes: bool, until_ms: u64) -> Vec<(u64, Step)> {
-        let mut watch = Watch::new();
-        watch.look(sample(1), at(0));
-        watch.begin(at(0));
+    /// Returns the actions of a monitor whose path receives a packet at each of `packets_ms`.
+    fn steps(answers_probes: bool, until_ms: u64) -> Vec<(u64, PathAction)> {
+        let mut monitor = PathMonitor::new();
+        monitor.update(sample(1), at(0));
+        monitor.begin(at(0));
         let (mut received, mut steps) = (1, Vec::new());
-        while let Some(due) = watch.deadline().filter(|due| *due <= at(until_ms)) {
-            let step = watch.look(sample(received), due);
-            if matches!(step, Step::Probe | Step::Nudge | Step::Dead) {
+        while let Some(due) = monitor.deadline().filter(|due| *due <= at(until_ms)) {
+            let step = monitor.update(sample(received), due);
+            if matches!(
+                step,
+                PathAction::Probe | PathAction::Nudge | PathAction::Dead
+            ) {
                 steps.push((due.ns() / 1_000_000, step));
             }
-            if step == Step::Dead {
+            if step == PathAction::Dead {
                 break;
             }
-            if step == Step::Probe && answers_probes {
+            if step == PathAction::Probe && answers_probes {
                 received += 1;
             }
         }
@@ -282,7 +285,7 @@ mod tests {
         assert!(
             steps(true, 60_000)
                 .iter()
-                .all(|(_, step)| *step == Step::Probe)
+                .all(|(_, step)| *step == PathAction::Probe)
         );
         // Half a second of silence, half until the answer is looked for, then 1, 2, 4, 8, 15 s.
         assert_eq!(probes, [500, 2_000, 4_500, 9_000, 17_500, 33_000, 48_500]);
@@ -291,23 +294,23 @@ mod tests {
     #[test]
     fn a_silent_path_is_suspected_after_a_second_and_nudged() {
         let steps = steps(false, 60_000);
-        assert_eq!(steps[0], (500, Step::Probe));
-        let nudges = steps.iter().filter(|(_, step)| *step == Step::Nudge);
+        assert_eq!(steps[0], (500, PathAction::Probe));
+        let nudges = steps.iter().filter(|(_, step)| *step == PathAction::Nudge);
         let nudges: Vec<u64> = nudges.map(|(ms, _)| ms / 1_000).collect();
         assert_eq!(nudges, [1, 2, 3, 4, 5, 6, 8, 12, 20, 28]);
-        assert_eq!(steps.last(), Some(&(31_000, Step::Dead)));
+        assert_eq!(steps.last(), Some(&(31_000, PathAction::Dead)));
     }
 
     #[test]
     fn the_first_sample_says_how_patient_to_be() {
-        let mut watch = Watch::new();
-        watch.begin(at(0));
-        watch.look(sample(1), at(1));
-        let mut due = watch.deadline();
+        let mut monitor = PathMonitor::new();
+        monitor.begin(at(0));
+        monitor.update(sample(1), at(1));
+        let mut due = monitor.deadline();
         while let Some(at) = due.take() {
-            match watch.look(sample(1), at) {
-                Step::Probe => assert_eq!(at.ns(), 500_000_000),
-                _ => due = watch.deadline(),
+            match monitor.update(sample(1), at) {
+                PathAction::Probe => assert_eq!(at.ns(), 500_000_000),
+                _ => due = monitor.deadline(),
             }
         }
     }
@@ -318,32 +321,35 @@ mod tests {
             owed: false,
             ..sample(1)
         };
-        let mut watch = Watch::new();
-        watch.look(nothing_owed, at(0));
-        watch.begin(at(0));
-        while let Some(due) = watch.deadline().filter(|due| *due <= at(60_000)) {
-            let step = watch.look(nothing_owed, due);
-            assert!(matches!(step, Step::Wait | Step::Probe), "{step:?}");
+        let mut monitor = PathMonitor::new();
+        monitor.update(nothing_owed, at(0));
+        monitor.begin(at(0));
+        while let Some(due) = monitor.deadline().filter(|due| *due <= at(60_000)) {
+            let step = monitor.update(nothing_owed, due);
+            assert!(
+                matches!(step, PathAction::Wait | PathAction::Probe),
+                "{step:?}"
+            );
         }
         // The kernel sends something, and gets no answer for half a second.
-        let due = watch.deadline().unwrap();
-        assert_eq!(watch.look(sample(1), due), Step::Probe);
-        let next = watch.deadline().unwrap();
+        let due = monitor.deadline().unwrap();
+        assert_eq!(monitor.update(sample(1), due), PathAction::Probe);
+        let next = monitor.deadline().unwrap();
         assert_eq!(next.since(due), MIN_SILENCE);
-        assert_eq!(watch.look(sample(1), next), Step::Nudge);
+        assert_eq!(monitor.update(sample(1), next), PathAction::Nudge);
     }
 
     #[test]
     fn a_packet_ends_suspicion() {
-        let mut watch = Watch::new();
-        watch.look(sample(1), at(0));
-        watch.begin(at(0));
-        watch.look(sample(1), at(500));
-        assert_eq!(watch.look(sample(1), at(1_000)), Step::Nudge);
-        assert!(watch.is_silent());
-        assert_eq!(watch.look(sample(2), at(2_000)), Step::Alive);
-        assert!(!watch.is_silent());
-        watch.end();
-        assert_eq!(watch.deadline(), None);
+        let mut monitor = PathMonitor::new();
+        monitor.update(sample(1), at(0));
+        monitor.begin(at(0));
+        monitor.update(sample(1), at(500));
+        assert_eq!(monitor.update(sample(1), at(1_000)), PathAction::Nudge);
+        assert!(monitor.is_silent());
+        assert_eq!(monitor.update(sample(2), at(2_000)), PathAction::Alive);
+        assert!(!monitor.is_silent());
+        monitor.end();
+        assert_eq!(monitor.deadline(), None);
     }
 }

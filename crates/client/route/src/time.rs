@@ -1,19 +1,19 @@
-//! Time as an argument.
+//! Time as an argument: monotonic and wall-clock.
 
 use std::ops::Add;
 use std::time::Duration;
 
-/// A moment on the caller's monotonic clock, in ns since the engine began.
+/// A time of the caller's monotonic clock, in ns since the engine began. Tests pass simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(u64);
+pub struct MonotonicTime(u64);
 
-/// Seconds since 1970 by the wall clock, for what outlives the process. It may be wrong and may
-/// jump, so nothing that it dates is trusted beyond a limit.
+/// Seconds since 1970 by the wall clock, for data that outlives the process. The clock may be wrong and may jump, so
+/// nothing that it dates is trusted beyond a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WallSeconds(pub u64);
 
-impl Moment {
-    /// Returns the moment `ns` nanoseconds after the engine began.
+impl MonotonicTime {
+    /// Returns the time `ns` nanoseconds after the engine began.
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns)
     }
@@ -29,7 +29,7 @@ impl Moment {
     }
 }
 
-impl Add<Duration> for Moment {
+impl Add<Duration> for MonotonicTime {
     type Output = Self;
 
     fn add(self, wait: Duration) -> Self {

@@ -30,12 +30,12 @@ const MIN_RATIO: f64 = 2.0;
 const SLOWDOWN: f64 = 0.5;
 const SMOOTHED: usize = 4;
 
-/// What to do about a body.
+/// Which transport should deliver the rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Advice {
     /// Go on.
     Continue,
-    /// Ask for this part over the other transport, too. Answer with [`Pace::comparing`] when that has begun.
+    /// Ask for this part over the other transport, too. Answer with [`RateMonitor::comparing`] when that has begun.
     Compare {
         /// Its first byte.
         from: u64,
@@ -51,9 +51,9 @@ pub enum Advice {
     Stay,
 }
 
-/// The pace of one body.
+/// Monitors the rate of one body.
 #[derive(Clone, Debug)]
-pub struct Pace {
+pub struct RateMonitor {
     length: u64,
     position: u64,
     window: Rate,
@@ -84,12 +84,12 @@ struct Comparison {
     waited: Duration,
 }
 
-impl Pace {
+impl RateMonitor {
     /// A rate is measured over this time; [`received`](Self::received) wants to know at least as
     /// often that nothing came.
     pub const WINDOW: Duration = Duration::from_secs(1);
 
-    /// Watches a body of this length from this byte on.
+    /// Monitors a body of this length from this byte on.
     pub fn new(length: u64, position: u64) -> Self {
         Self {
             length,
@@ -221,7 +221,7 @@ mod tests {
     /// Runs two transports with these rates in bytes per ms, the other one after a delay. Returns when the advice to
     /// switch or stay came, in ms, the advice, and the byte where the other transport takes over.
     fn run(length: u64, this: u64, other: u64) -> (u64, Advice, u64) {
-        let mut pace = Pace::new(length, 0);
+        let mut pace = RateMonitor::new(length, 0);
         let (mut from, mut began) = (0, None);
         for ms in 0..60_000_u64 {
             let mut advice = pace.received(this, MS);
@@ -270,8 +270,8 @@ mod tests {
 
     /// Returns a body at this rate in bytes per ms that has just been compared, with the first byte and length of the
     /// compared part.
-    fn compared(length: u64, this: u64) -> (Pace, u64, u64) {
-        let mut pace = Pace::new(length, 0);
+    fn compared(length: u64, this: u64) -> (RateMonitor, u64, u64) {
+        let mut pace = RateMonitor::new(length, 0);
         loop {
             if let Advice::Compare { from, bytes } = pace.received(this, MS) {
                 pace.comparing(from, bytes);
@@ -342,7 +342,7 @@ mod tests {
     fn short_rests_and_slow_apps_are_left_alone() {
         assert_eq!(run(1_000_000, 400, 4_000), (0, Advice::Continue, 0));
         assert_eq!(run(500_000, 25, 1_250), (0, Advice::Continue, 0));
-        let mut pace = Pace::new(10_000_000, 0);
+        let mut pace = RateMonitor::new(10_000_000, 0);
         for _ in 0..1_000 {
             assert_eq!(pace.received(25, Duration::ZERO), Advice::Continue);
         }
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn it_is_compared_once_unless_it_slows_down() {
-        let mut pace = Pace::new(100_000_000, 0);
+        let mut pace = RateMonitor::new(100_000_000, 0);
         let mut compared = Vec::new();
         for ms in 0..20_000 {
             let rate = if ms < 10_000 { 1_000 } else { 400 };
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn what_comes_in_bursts_is_compared_once() {
-        let mut pace = Pace::new(2_000_000, 0);
+        let mut pace = RateMonitor::new(2_000_000, 0);
         let mut compared = 0;
         // 32 kB/s, of which nothing comes for two seconds in five.
         for ms in 0..60_000 {
@@ -392,13 +392,13 @@ mod tests {
     #[test]
     fn parts_that_are_asked_for_twice_are_a_small_share_of_the_body() {
         for length in [600_000, 2_000_000, 20_000_000] {
-            let mut pace = Pace::new(length, 0);
+            let mut pace = RateMonitor::new(length, 0);
             let mut parts = Vec::new();
             // Slower and slower: each time is worth a look.
             for window in 0_i32.. {
                 let advice = pace.received(
                     (length as f64 / 20.0 * 0.8_f64.powi(window)) as u64,
-                    Pace::WINDOW,
+                    RateMonitor::WINDOW,
                 );
                 match advice {
                     Advice::Compare { from, bytes } => {

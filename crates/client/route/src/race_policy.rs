@@ -1,16 +1,16 @@
-//! Trials of HTTP/3: whether to try it, its head start or delay against TCP, and the outcome of races.
+//! Race policy: whether to try HTTP/3, its head start or delay against TCP, and what the outcome of a race means.
 
 use std::time::Duration;
 
-use crate::conn::SiteRace;
+use crate::conn::OriginRace;
 use crate::event::{NetworkId, Origin, Policy, Transport};
+use crate::h3_status::{H3Status, UdpStatus};
 use crate::learn::{Class, Verdict};
-use crate::race::Mode;
+use crate::race::RaceMode;
+use crate::reason::Reason;
 use crate::router::Router;
-use crate::standing::{Trial, Udp};
-use crate::why::Why;
 
-/// TCP starts as much later where QUIC is offered, but it is not known whether UDP passes.
+/// Delay of TCP where QUIC is offered, but it is not known whether UDP passes.
 const UNTRIED_DELAY: Duration = Duration::from_millis(10);
 /// The other transport's delay while no RTT is known (Happy Eyeballs v3, section 6), and its
 /// bounds.
@@ -32,94 +32,98 @@ impl Router {
         network: NetworkId,
         policy: Policy,
         offered: bool,
-    ) -> Mode {
+    ) -> RaceMode {
         match policy {
-            Policy::H3 => return Mode::Only(Transport::Quic),
-            Policy::H2 | Policy::H1 => return Mode::Only(Transport::Tcp),
+            Policy::H3 => return RaceMode::Only(Transport::Quic),
+            Policy::H2 | Policy::H1 => return RaceMode::Only(Transport::Tcp),
             Policy::Adaptive | Policy::Race => {}
         }
-        if !offered || self.why_not_quic(origin).is_some() {
-            return Mode::Only(Transport::Tcp);
+        if !offered || self.reason_against_quic(origin).is_some() {
+            return RaceMode::Only(Transport::Tcp);
         }
         let now = self.now;
         let (udp, network_rtt) = {
-            let row = self.book.network(network, now);
-            (row.udp, row.rtt)
+            let entry = self.knowledge.network(network, now);
+            (entry.udp, entry.rtt)
         };
-        let digest = self.book.digest(origin);
-        let row = self.book.row(network, digest, now);
-        let known = row.rtt.or(network_rtt).map(|rtt| rtt.mul_f64(1.5));
+        let digest = self.knowledge.digest(origin);
+        let entry = self.knowledge.origin(network, digest, now);
+        let known = entry.rtt.or(network_rtt).map(|rtt| rtt.mul_f64(1.5));
         let delay = known.unwrap_or(UNKNOWN_DELAY).clamp(MIN_DELAY, MAX_DELAY);
-        let cold = row.learnt(Class::Cold).verdict(Class::Cold, None, now);
-        if row.trial.on_probation(now) {
-            Mode::First(Transport::Tcp, UNTRIED_DELAY)
+        let cold = entry.estimates(Class::Cold).verdict(Class::Cold, None, now);
+        if entry.h3.on_probation(now) {
+            RaceMode::First(Transport::Tcp, UNTRIED_DELAY)
         } else if policy == Policy::Adaptive && matches!(cold, Verdict::Faster(Transport::Tcp, ..))
         {
-            Mode::First(Transport::Tcp, delay)
-        } else if row.trial == Trial::Works || udp == Udp::Works {
-            Mode::First(Transport::Quic, delay)
+            RaceMode::First(Transport::Tcp, delay)
+        } else if entry.h3 == H3Status::Works || udp == UdpStatus::Works {
+            RaceMode::First(Transport::Quic, delay)
         } else {
-            Mode::First(Transport::Quic, UNTRIED_DELAY)
+            RaceMode::First(Transport::Quic, UNTRIED_DELAY)
         }
     }
 
     /// Returns why HTTP/3 is not tried now, if it is not.
-    pub(crate) fn why_not_quic(&self, origin: &Origin) -> Option<Why> {
+    pub(crate) fn reason_against_quic(&self, origin: &Origin) -> Option<Reason> {
         let (now, network) = (self.now, self.network_id()?);
-        let digest = self.book.digest(origin);
+        let digest = self.knowledge.digest(origin);
         if !self.h3_is_on() {
-            return Some(Why::SwitchedOff);
+            return Some(Reason::SwitchedOff);
         }
         if self
-            .book
+            .knowledge
             .offers
             .get(&digest)
             .is_none_or(|offer| offer.until <= now)
         {
-            return Some(Why::NotOffered);
+            return Some(Reason::NotOffered);
         }
-        let trial = self.book.rows.get(&(network, digest)).map(|row| row.trial);
-        if let Some(Trial::Broken { times, until }) = trial
+        let h3 = self
+            .knowledge
+            .origins
+            .get(&(network, digest))
+            .map(|entry| entry.h3);
+        if let Some(H3Status::Broken { times, until }) = h3
             && now < until
         {
-            return Some(Why::Broken {
+            return Some(Reason::Broken {
                 times,
                 retry_in: until.since(now),
             });
         }
-        let worked_here = trial == Some(Trial::Works);
+        let worked_here = h3 == Some(H3Status::Works);
         let silent = self
-            .book
+            .knowledge
             .networks
             .get(&network)
-            .is_some_and(|row| row.udp.is_silent(now));
-        (silent && !worked_here).then_some(Why::UdpSilent)
+            .is_some_and(|entry| entry.udp.is_blocked(now));
+        (silent && !worked_here).then_some(Reason::UdpSilent)
     }
 
     /// Records that the head of a response came over HTTP/3. Where HTTP/3 failed before, a head proves too little.
     pub(crate) fn quic_answers(&mut self, origin: &Origin, network: NetworkId) {
-        let (now, digest) = (self.now, self.book.digest(origin));
-        let row = self.book.row(network, digest, now);
-        row.quic_unanswered = 0;
-        if row.trial == Trial::Untried {
-            row.trial = Trial::Works;
+        let (now, digest) = (self.now, self.knowledge.digest(origin));
+        let entry = self.knowledge.origin(network, digest, now);
+        entry.quic_unanswered = 0;
+        if entry.h3 == H3Status::Untried {
+            entry.h3 = H3Status::Works;
         }
     }
 
     /// Records that a whole response came over HTTP/3.
     pub(crate) fn quic_has_answered(&mut self, origin: &Origin, network: NetworkId) {
-        let (now, digest) = (self.now, self.book.digest(origin));
-        let row = self.book.row(network, digest, now);
-        (row.trial, row.quic_failures) = (Trial::Works, 0);
+        let (now, digest) = (self.now, self.knowledge.digest(origin));
+        let entry = self.knowledge.origin(network, digest, now);
+        (entry.h3, entry.quic_failures) = (H3Status::Works, 0);
     }
 
     /// Records that a request failed over HTTP/3, after its handshake. That may be the request's own fault, but not
     /// twice in a row.
     pub(crate) fn quic_failed(&mut self, origin: &Origin, network: NetworkId) {
-        let (now, digest) = (self.now, self.book.digest(origin));
-        let row = self.book.row(network, digest, now);
-        row.quic_failures = row.quic_failures.saturating_add(1);
-        if row.quic_failures >= MAX_FAILURES {
+        let (now, digest) = (self.now, self.knowledge.digest(origin));
+        let entry = self.knowledge.origin(network, digest, now);
+        entry.quic_failures = entry.quic_failures.saturating_add(1);
+        if entry.quic_failures >= MAX_FAILURES {
             self.break_quic(origin, network, FAILED_WEIGHT);
         }
     }
@@ -137,18 +141,18 @@ impl Router {
     /// Withdraws the offer of HTTP/3 to this origin, from any source, and marks HTTP/3 as broken. The server there says
     /// that it does not serve the origin.
     pub(crate) fn withdraw_quic(&mut self, origin: &Origin, network: NetworkId) {
-        let digest = self.book.digest(origin);
-        self.book.withdraw_offer(digest);
+        let digest = self.knowledge.digest(origin);
+        self.knowledge.withdraw_offer(digest);
         self.break_quic(origin, network, REFUSED_WEIGHT);
     }
 
     /// Marks HTTP/3 to this origin as broken, unless it is known to be.
     fn break_quic(&mut self, origin: &Origin, network: NetworkId, weight: u8) {
-        let (now, digest) = (self.now, self.book.digest(origin));
-        let row = self.book.row(network, digest, now);
-        row.quic_unanswered = 0;
-        if !row.trial.is_broken(now) {
-            row.trial.fail(weight, now);
+        let (now, digest) = (self.now, self.knowledge.digest(origin));
+        let entry = self.knowledge.origin(network, digest, now);
+        entry.quic_unanswered = 0;
+        if !entry.h3.is_broken(now) {
+            entry.h3.fail(weight, now);
         }
     }
 
@@ -164,23 +168,26 @@ impl Router {
 
     /// Marks HTTP/3 as broken if QUIC failed in this race and TCP to the same origin works. If nothing works, the
     /// network is at fault.
-    pub(crate) fn judge(&mut self, origin: &Origin, race: &mut SiteRace) {
+    pub(crate) fn judge(&mut self, origin: &Origin, race: &mut OriginRace) {
         if race.race.tries(Transport::Quic) {
             return;
         }
         if !self.tcp_works(origin, race.network) {
             return;
         }
-        let Some((weight, heard)) = race.quic_failure.take() else {
+        let Some((weight, responded)) = race.quic_failure.take() else {
             return;
         };
-        let (now, digest) = (self.now, self.book.digest(origin));
-        self.book
-            .row(race.network, digest, now)
-            .trial
+        let (now, digest) = (self.now, self.knowledge.digest(origin));
+        self.knowledge
+            .origin(race.network, digest, now)
+            .h3
             .fail(weight, now);
-        if !heard {
-            self.book.network(race.network, now).udp.unanswered(now);
+        if !responded {
+            self.knowledge
+                .network(race.network, now)
+                .udp
+                .unanswered(now);
         }
     }
 }
