@@ -33,7 +33,7 @@ pub(crate) enum Piece {
     End,
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Clone)]
 pub(crate) enum Body {
     Whole(Bytes),
@@ -44,18 +44,20 @@ pub(crate) enum Body {
 type Source = Arc<Mutex<Option<mpsc::Receiver<Piece>>>>;
 
 /// The body of a request on one connection.
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingBody {
     pieces: Pieces,
-    going: oneshot::Receiver<()>,
+    /// Completes when the [`UploadGuard`] is dropped.
+    guard_dropped: oneshot::Receiver<()>,
     call: CallId,
     messages: mpsc::UnboundedSender<Message>,
 }
 
-/// Held as long as the request goes on. A task that sends the body would otherwise wait for more of it forever.
-pub(crate) struct Going(oneshot::Sender<()>);
+/// Keeps the upload of a body alive for as long as its request. Dropping the guard ends the upload, which would
+/// otherwise wait forever for more of the body.
+pub(crate) struct UploadGuard(oneshot::Sender<()>);
 
-impl Going {
-    /// Reports whether the sender of the body has dropped it, since it is sent or will not be.
+impl UploadGuard {
+    /// Reports whether the upload is over: the body is sent, or will not be.
     pub(crate) fn is_over(&self) -> bool {
         self.0.is_closed()
     }
@@ -72,7 +74,7 @@ struct Streamed {
     receiver: Option<mpsc::Receiver<Piece>>,
     /// Bytes that have not come from the receiver.
     missing: Option<u64>,
-    /// What is left of the last piece from the receiver.
+    /// The rest of the last piece from the receiver.
     rest: Bytes,
     /// Where the receiver goes back to if no piece was taken.
     untouched: Option<Source>,
@@ -90,7 +92,7 @@ impl BodyWriter {
             }
             missing => missing.flatten(),
         };
-        // Whoever gives up here has written nothing.
+        // A caller that gives up here has written nothing.
         let room = self.pieces.reserve().await;
         room.map_err(|_| Error::BodyNotTaken)?
             .send(Piece::Data(bytes));
@@ -148,7 +150,7 @@ impl Body {
         &self,
         call: CallId,
         messages: mpsc::UnboundedSender<Message>,
-    ) -> (Outgoing, Going) {
+    ) -> (OutgoingBody, UploadGuard) {
         let pieces = match self {
             Self::Whole(bytes) if bytes.is_empty() => Pieces::End,
             Self::Whole(bytes) => Pieces::Whole(bytes.clone()),
@@ -159,18 +161,18 @@ impl Body {
                 untouched: Some(Arc::clone(source)),
             }),
         };
-        let (sender, going) = oneshot::channel();
-        let outgoing = Outgoing {
+        let (sender, guard_dropped) = oneshot::channel();
+        let outgoing = OutgoingBody {
             pieces,
-            going,
+            guard_dropped,
             call,
             messages,
         };
-        (outgoing, Going(sender))
+        (outgoing, UploadGuard(sender))
     }
 }
 
-impl Outgoing {
+impl OutgoingBody {
     /// Returns the next piece, nothing at the end.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         std::future::poll_fn(|context| self.poll_next(context)).await
@@ -233,7 +235,7 @@ impl Drop for Streamed {
     }
 }
 
-impl hyper::body::Body for Outgoing {
+impl hyper::body::Body for OutgoingBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -244,7 +246,7 @@ impl hyper::body::Body for Outgoing {
         if let Poll::Ready(piece) = self.poll_next(context) {
             return Poll::Ready(piece.map(|bytes| Ok(Frame::data(bytes))));
         }
-        ready!(Pin::new(&mut self.going).poll(context)).ok();
+        ready!(Pin::new(&mut self.guard_dropped).poll(context)).ok();
         Poll::Ready(Some(Err(Error::BodyNotTaken)))
     }
 

@@ -1,7 +1,7 @@
 //! Downloads: bodies kept in files, resumed where they broke off, even in another process.
 //!
-//! Beside `FILE` lies `FILE.part`, what has come so far. `FILE.meta` describes the whole file: the digest of the URL,
-//! the length, and the validator. Both go when the file is complete.
+//! Beside `FILE` lies `FILE.part`, the bytes received so far. `FILE.meta` describes the whole file: the digest of the
+//! URL, the length, and the validator. Both go when the file is complete.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -30,9 +30,9 @@ pub struct Downloaded {
     pub report: Report,
 }
 
-/// What the beginning of a file is a part of.
+/// The body that an incomplete download is the beginning of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Begun {
+pub(crate) struct PartialDownload {
     pub(crate) etag: HeaderValue,
     pub(crate) coding: Vec<HeaderValue>,
     pub(crate) length: u64,
@@ -48,11 +48,12 @@ impl Request {
     /// [`Error::Refused`] if the server answers with another status than 200, and
     /// [`Error::File`] if the file cannot be written or another download is writing it.
     pub async fn download(self, to: impl Into<PathBuf>) -> Result<Downloaded, Error> {
-        let mut place = Place::open(to.into(), self.url()).map_err(|error| file_error(&error))?;
-        let begun = place.begun().filter(|_| self.may_go_on());
-        let (mut response, kept_bytes) = match begun {
-            Some(begun) => match self.clone().send_from(&begun).await {
-                Ok(response) => (response, begun.position),
+        let mut target =
+            DownloadTarget::open(to.into(), self.url()).map_err(|error| file_error(&error))?;
+        let partial = target.partial().filter(|_| self.may_go_on());
+        let (mut response, kept_bytes) = match partial {
+            Some(partial) => match self.clone().send_from(&partial).await {
+                Ok(response) => (response, partial.position),
                 // Once more from its beginning.
                 Err(Error::Refused(status)) if may_have_changed(status) => (self.send().await?, 0),
                 Err(error) => return Err(error),
@@ -62,13 +63,13 @@ impl Request {
         if kept_bytes == 0 && response.status() != StatusCode::OK {
             return Err(Error::Refused(response.status()));
         }
-        let begins = place.begin(&response, kept_bytes);
+        let begins = target.begin(&response, kept_bytes);
         begins.map_err(|error| file_error(&error))?;
         while let Some(chunk) = response.chunk().await? {
-            let written = place.part.write_all(&chunk);
+            let written = target.part.write_all(&chunk);
             written.map_err(|error| file_error(&error))?;
         }
-        let bytes = place.complete().map_err(|error| file_error(&error))?;
+        let bytes = target.complete().map_err(|error| file_error(&error))?;
         Ok(Downloaded {
             bytes,
             kept_bytes,
@@ -88,14 +89,14 @@ pub(crate) fn may_have_changed(status: StatusCode) -> bool {
     .contains(&status)
 }
 
-/// A file with what belongs to it, held by one download at a time.
-struct Place {
+/// The files of a download, locked by one download at a time.
+struct DownloadTarget {
     path: PathBuf,
     part: File,
     url_digest: String,
 }
 
-impl Place {
+impl DownloadTarget {
     fn open(path: PathBuf, url: &str) -> io::Result<Self> {
         let part_path = beside(&path, "part");
         let part = loop {
@@ -111,8 +112,8 @@ impl Place {
         })
     }
 
-    /// Returns what is there already, if it is known of what.
-    fn begun(&self) -> Option<Begun> {
+    /// Returns the incomplete download, if its body is known.
+    fn partial(&self) -> Option<PartialDownload> {
         let meta = beside(&self.path, "meta");
         if fs::metadata(&meta).ok()?.len() > MAX_META_BYTES {
             return None;
@@ -126,7 +127,7 @@ impl Place {
         let coding = coding.collect::<Result<_, _>>().ok()?;
         let position = self.part.metadata().ok()?.len();
         let fits = digest == self.url_digest && position > 0 && position < length;
-        fits.then_some(Begun {
+        fits.then_some(PartialDownload {
             etag,
             coding,
             length,
@@ -134,16 +135,16 @@ impl Place {
         })
     }
 
-    /// Makes room for what comes, and notes of what it is a part if it can be resumed.
+    /// Empties the part for a new body, and records the identity of the body if it can be resumed.
     fn begin(&mut self, response: &Response, kept_bytes: u64) -> io::Result<()> {
         if kept_bytes > 0 {
             return Ok(());
         }
         self.part.set_len(0)?;
         let meta = beside(&self.path, "meta");
-        let text = response.resumable().and_then(|rest| {
-            let mut text = format!("{}\n{}\n", self.url_digest, rest.length);
-            for value in [&rest.etag].into_iter().chain(&rest.coding) {
+        let text = response.resumable().and_then(|fetcher| {
+            let mut text = format!("{}\n{}\n", self.url_digest, fetcher.length);
+            for value in [&fetcher.etag].into_iter().chain(&fetcher.coding) {
                 text.push_str(value.to_str().ok()?);
                 text.push('\n');
             }
@@ -155,7 +156,7 @@ impl Place {
         }
     }
 
-    /// Gives the file its name. From then on what lies beside it may be another download's.
+    /// Gives the file its name. Files beside it may then belong to another download.
     fn complete(&mut self) -> io::Result<u64> {
         self.part.sync_all()?;
         let bytes = self.part.metadata()?.len();
@@ -217,13 +218,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let part_path = beside(&path, "part");
-        let mut first = Place::open(path.clone(), "https://a.example/").unwrap();
+        let mut first = DownloadTarget::open(path.clone(), "https://a.example/").unwrap();
         first.part.write_all(b"whole").unwrap();
         let late = open(&part_path).unwrap();
         first.complete().unwrap();
         drop(first);
         assert!(lock(late, &part_path).unwrap().is_none());
-        let second = Place::open(path.clone(), "https://a.example/").unwrap();
+        let second = DownloadTarget::open(path.clone(), "https://a.example/").unwrap();
         second.part.set_len(0).unwrap();
         // Nor is one of which a third download has begun another part.
         let late = File::open(&path).unwrap();

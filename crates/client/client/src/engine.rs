@@ -16,10 +16,10 @@ use crate::mailbox::Mailbox;
 use crate::memory::MemoryFile;
 use crate::message::Message;
 use crate::metrics::{Metrics, SharedMetrics};
-use crate::names::Names;
 use crate::origin::origin_of;
 use crate::report::Connected;
 use crate::request::Request;
+use crate::resolver::Resolver;
 use crate::tls::{Identity, Tls, Trust};
 
 /// Sends requests by the fastest route. Cheap to clone; the clones are one engine, which ends
@@ -36,7 +36,7 @@ struct Inner {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What an engine is made of.
+/// Builds an engine.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     policy: Policy,
@@ -45,7 +45,7 @@ pub struct Builder {
     memory: Option<PathBuf>,
     trust: Trust,
     identity: Option<Identity>,
-    names: Names,
+    resolver: Resolver,
     early_data: bool,
 }
 
@@ -66,7 +66,7 @@ impl Engine {
     }
 
     /// Opens a connection to the origin of a URL, by the fastest route and the engine's policy, or finds one that is
-    /// open. So the next request need not wait for one. Dropping the future lets go of the connection. If none can be
+    /// open. So the next request need not wait for one. Dropping the future cancels the connection. If none can be
     /// opened, the error says why, as a request's would.
     pub fn connect(
         &self,
@@ -83,37 +83,37 @@ impl Engine {
 
     /// Reports a change of the default network, or that there is none.
     pub fn network(&self, network: Option<Network>) {
-        self.tell(Message::Network(network));
+        self.send(Message::Network(network));
     }
 
     /// Sets what the app allows. Older generations do not replace newer ones.
     pub fn switches(&self, switches: Switches) {
-        self.tell(Message::Switches(switches));
+        self.send(Message::Switches(switches));
     }
 
     /// Reports that a request which failed in the engine succeeded in the app's own client. If that happens often, the
     /// engine turns itself off.
     pub fn fallback_succeeded(&self) {
-        self.tell(Message::FallbackSucceeded);
+        self.send(Message::FallbackSucceeded);
     }
 
     /// Closes all connections. Requests on them that may be sent again are, on new ones; others fail. TLS sessions
     /// are kept, and what was learnt is, too.
     pub async fn disconnect(&self) {
         let (done, ended) = oneshot::channel();
-        self.tell(Message::Disconnect(done));
+        self.send(Message::Disconnect(done));
         // An engine that has ended has no connections.
         ended.await.ok();
     }
 
     /// Closes the connections that carry no request.
     pub fn close_idle(&self) {
-        self.tell(Message::CloseIdle);
+        self.send(Message::CloseIdle);
     }
 
     /// Forgets all TLS sessions, so that the next connections begin with full handshakes.
     pub fn forget_sessions(&self) {
-        self.tell(Message::ForgetSessions);
+        self.send(Message::ForgetSessions);
     }
 
     /// Writes what was learnt to its folder now, e.g. when the app goes to the background and the system may
@@ -121,22 +121,22 @@ impl Engine {
     /// that, and when the engine ends.
     pub async fn save(&self) {
         let (done, saved) = oneshot::channel();
-        self.tell(Message::Save(done));
+        self.send(Message::Save(done));
         // An engine that has ended has saved it.
         saved.await.ok();
     }
 
-    /// Returns what the last requests took, at most 1,024 of them. One whose body has just been read may
+    /// Returns the measurements of the last requests, at most 1,024. One whose body has just been read may
     /// come a moment later.
     pub fn metrics(&self) -> Metrics {
         self.inner.metrics.get()
     }
 
-    /// Returns a text that says what is known of the origin of a URL, and what a request would do.
+    /// Returns a text that describes what is known of the origin of a URL, and which route a request would take.
     pub async fn explain(&self, url: &str) -> String {
         let (reply, answer) = oneshot::channel();
         match origin_of(url) {
-            Ok((origin, _)) => self.tell(Message::Explain(origin, reply)),
+            Ok((origin, _)) => self.send(Message::Explain(origin, reply)),
             Err(error) => return error,
         }
         answer
@@ -147,17 +147,17 @@ impl Engine {
     /// Runs a future on the engine's thread, for bindings that would need a runtime of their own.
     /// It must not block, and is dropped when the engine ends.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.tell(Message::Run(Box::pin(task)));
+        self.send(Message::Run(Box::pin(task)));
     }
 
-    fn tell(&self, message: Message) {
-        self.inner.mailbox.tell(message);
+    fn send(&self, message: Message) {
+        self.inner.mailbox.send(message);
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.mailbox.tell(Message::End);
+        self.mailbox.send(Message::End);
         let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
         if let Some(thread) = thread
             && thread.thread().id() != std::thread::current().id()
@@ -218,7 +218,7 @@ impl Builder {
     /// Uses these addresses for a name instead of looking it up.
     pub fn resolve(mut self, name: &str, addresses: Vec<IpAddr>) -> Self {
         let name = name.to_ascii_lowercase();
-        self.names.known.push((name, addresses));
+        self.resolver.known.push((name, addresses));
         self
     }
 
@@ -227,7 +227,7 @@ impl Builder {
     /// nothing said so before. Records that lead to another name are ignored.
     #[cfg(feature = "https-records")]
     pub fn https_records(mut self, name_servers: Vec<std::net::SocketAddr>) -> Self {
-        self.names.servers = name_servers.into();
+        self.resolver.servers = name_servers.into();
         self
     }
 
@@ -252,14 +252,14 @@ impl Builder {
         let salt = crate::memory::random()?;
         let metrics = SharedMetrics::default();
         let told = metrics.clone();
-        let actor = Actor::new(messages.clone(), tls, memory, salt, self.names, told);
+        let actor = Actor::new(messages.clone(), tls, memory, salt, self.resolver, told);
         let thread = std::thread::Builder::new()
             .name("commute".to_owned())
             .spawn(move || {
                 // A panic ends the engine and no more: every request notices that it has ended.
                 let run = AssertUnwindSafe(|| runtime.block_on(actor.run(inbox, hints)));
                 std::panic::catch_unwind(run).ok();
-                // Whoever drops the engine must not wait for a name server.
+                // Dropping the engine must not wait for a name server.
                 runtime.shutdown_background();
             })?;
         let thread = Mutex::new(Some(thread));

@@ -78,9 +78,9 @@ async fn call(
     if let Some(limit) = deadline(&head.headers) {
         request = request.time_limit(limit);
     }
-    let sent = match Begun::of(body).await? {
-        Begun::Whole(bytes) => request.body(bytes).send().await,
-        Begun::Streamed(first, rest) => {
+    let sent = match BufferedBody::of(body).await? {
+        BufferedBody::Whole(bytes) => request.body(bytes).send().await,
+        BufferedBody::Streamed(first, rest) => {
             let (request, writer) = request.streamed(None);
             engine.spawn(write(writer, first, rest));
             request.send().await
@@ -90,22 +90,22 @@ async fn call(
 }
 
 /// As much of a body as was ready.
-enum Begun {
+enum BufferedBody {
     Whole(Bytes),
     Streamed(Bytes, Body),
 }
 
-impl Begun {
+impl BufferedBody {
     async fn of(mut body: Body) -> Result<Self, Status> {
-        let mut begun = BytesMut::new();
-        while begun.len() <= MAX_WHOLE_BYTES {
+        let mut buffered = BytesMut::new();
+        while buffered.len() <= MAX_WHOLE_BYTES {
             match body.frame().now_or_never() {
                 None => break,
-                Some(None) => return Ok(Self::Whole(begun.freeze())),
-                Some(Some(frame)) => begun.extend_from_slice(&data(frame?)),
+                Some(None) => return Ok(Self::Whole(buffered.freeze())),
+                Some(Some(frame)) => buffered.extend_from_slice(&data(frame?)),
             }
         }
-        Ok(Self::Streamed(begun.freeze(), body))
+        Ok(Self::Streamed(buffered.freeze(), body))
     }
 }
 

@@ -45,7 +45,7 @@ async fn ask(server: SocketAddr, name: &Name<'_>) -> Option<Vec<u8>> {
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind((any, 0)).await.ok()?;
-    // Packets from elsewhere are dropped; whoever forges one has port and number to guess.
+    // Packets from elsewhere are dropped. An attacker that forges one must guess port and id.
     socket.connect(server).await.ok()?;
     let [high, low, ..] = crate::memory::random().ok()?;
     let id = u16::from_be_bytes([high, low]);

@@ -118,8 +118,8 @@
 //!
 //! [`Engine::switches`] turns the engine, HTTP/3 for a share of installations, or learning off at any time. Call
 //! [`Engine::fallback_succeeded`] when a request that failed in the engine succeeded in the app's own client. If that
-//! happens often, the engine turns itself off. [`Engine::metrics`] has the last 1,024 requests, as values, as a summary,
-//! and as the CSV that `commute import` compares.
+//! happens often, the engine turns itself off. [`Engine::metrics`] has the last 1,024 requests: as values, as a
+//! summary, and as the CSV that `commute import` compares.
 //!
 //! # gRPC
 //!
@@ -130,7 +130,7 @@
 //!
 //! - `sign`: requests are signed with a key that the server shares (RFC 9421).
 //! - `grpc`: [`Engine::grpc`](Engine#method.grpc) is a channel for tonic's clients.
-//! - `https-records`: name servers that the app names are asked whether a server speaks HTTP/3.
+//! - `https-records`: name servers that the app names are asked whether a server supports HTTP/3.
 //! - `quiet`: leaves all log messages out.
 //!
 //! # What it does not do
@@ -152,10 +152,10 @@ mod mailbox;
 mod memory;
 mod message;
 mod metrics;
-mod names;
 mod origin;
 mod report;
 mod request;
+mod resolver;
 mod response;
 mod resume;
 #[cfg(feature = "sign")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What took longer than a request allows.
+/// The phase that took longer than a request allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// To find or open a connection.

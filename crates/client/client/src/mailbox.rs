@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::body::Body;
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::message::{Connecting, Message, Submission};
+use crate::message::{ConnectRequest, Message, Submission};
 use crate::report::{Connected, Progress};
 use crate::response::Response;
 
@@ -57,7 +57,7 @@ impl Mailbox {
         }
     }
 
-    pub(crate) fn tell(&self, message: Message) {
+    pub(crate) fn send(&self, message: Message) {
         // An engine that has ended answers no request; each notices by itself.
         self.messages.send(message).ok();
     }
@@ -66,7 +66,7 @@ impl Mailbox {
     pub(crate) async fn submit(&self, outbound: Outbound) -> Result<Response, Error> {
         let (call, guard) = self.begin();
         let (reply, response) = oneshot::channel();
-        self.tell(Message::Submit(Box::new(Submission {
+        self.send(Message::Submit(Box::new(Submission {
             id: call,
             asked: Instant::now(),
             outbound,
@@ -81,7 +81,7 @@ impl Mailbox {
     pub(crate) async fn connect(&self, origin: Origin, policy: Policy) -> Result<Connected, Error> {
         let (id, mut guard) = self.begin();
         let (reply, connected) = oneshot::channel();
-        self.tell(Message::Connect(Box::new(Connecting {
+        self.send(Message::Connect(Box::new(ConnectRequest {
             id,
             asked: Instant::now(),
             origin,
@@ -103,9 +103,9 @@ impl Mailbox {
     /// Returns a receiver that completes after this time.
     pub(crate) fn after(&self, time: Duration) -> oneshot::Receiver<()> {
         let (reply, passed) = oneshot::channel();
-        self.tell(Message::Run(Box::pin(async move {
+        self.send(Message::Run(Box::pin(async move {
             tokio::time::sleep(time).await;
-            // Whoever waited may have gone.
+            // The receiver may have been dropped.
             reply.send(()).ok();
         })));
         passed
@@ -115,7 +115,7 @@ impl Mailbox {
     /// the other one, too.
     pub(crate) async fn may_compare(&self, origin: Origin, over: Transport) -> bool {
         let (reply, answer) = oneshot::channel();
-        self.tell(Message::MayCompare(origin, over, reply));
+        self.send(Message::MayCompare(origin, over, reply));
         answer.await.unwrap_or(false)
     }
 }

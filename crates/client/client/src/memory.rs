@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 /// Time between two writes.
 const MIN_PAUSE: Duration = Duration::from_secs(30);
 
-/// A folder in which what was learnt is kept.
+/// The folder of the memory file.
 pub(crate) struct MemoryFile {
     folder: PathBuf,
     written: Option<Instant>,
@@ -63,11 +63,11 @@ impl MemoryFile {
     }
 
     /// Writes the file on another thread, and signals when that is done.
-    pub(crate) fn save_and_tell(&mut self, router: &Router, done: oneshot::Sender<()>) {
+    pub(crate) fn save_and_reply(&mut self, router: &Router, done: oneshot::Sender<()>) {
         let written = self.begin_writing(router);
         tokio::spawn(async move {
             written.await.ok();
-            // Whoever asked may have gone.
+            // The receiver may have been dropped.
             done.send(()).ok();
         });
     }

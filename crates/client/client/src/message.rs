@@ -19,7 +19,7 @@ use crate::response::{Part, Response};
 /// A message to the engine's thread.
 pub(crate) enum Message {
     Submit(Box<Submission>),
-    Connect(Box<Connecting>),
+    Connect(Box<ConnectRequest>),
     Cancel(CallId),
     /// A request has ended, and others wait for its place.
     Room,
@@ -30,7 +30,7 @@ pub(crate) enum Message {
     FallbackSucceeded,
     MayCompare(Origin, Transport, oneshot::Sender<bool>),
     Compared(Origin, Transport, f64),
-    Ended(Box<Ended>),
+    RequestEnded(Box<EndedRequest>),
     Explain(Origin, oneshot::Sender<String>),
     Disconnect(oneshot::Sender<()>),
     CloseIdle,
@@ -41,7 +41,7 @@ pub(crate) enum Message {
     End,
 }
 
-/// A request.
+/// A request for the engine to send.
 pub(crate) struct Submission {
     pub(crate) id: CallId,
     pub(crate) asked: Instant,
@@ -50,7 +50,7 @@ pub(crate) struct Submission {
 }
 
 /// The end of a request whose response may have come over several connections.
-pub(crate) struct Ended {
+pub(crate) struct EndedRequest {
     pub(crate) origin: Origin,
     pub(crate) label: Option<String>,
     pub(crate) request_bytes: u64,
@@ -60,8 +60,8 @@ pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
 }
 
-/// A connection that is wanted.
-pub(crate) struct Connecting {
+/// A request for a connection.
+pub(crate) struct ConnectRequest {
     pub(crate) id: CallId,
     pub(crate) asked: Instant,
     pub(crate) origin: Origin,
@@ -69,7 +69,7 @@ pub(crate) struct Connecting {
     pub(crate) reply: oneshot::Sender<Result<Connected, Error>>,
 }
 
-/// What tasks report.
+/// An event that a task reports.
 pub(crate) enum Event {
     Resolved {
         query: QueryId,

@@ -36,7 +36,7 @@ pub struct Measured {
     pub network: Option<Network>,
     /// Whether HTTP/3 was switched on for this installation.
     pub h3_on: bool,
-    /// What it was sent over, if it was.
+    /// The version of HTTP that it was sent over, if it was sent.
     pub protocol: Option<Protocol>,
     /// The code of [`Reason`](crate::Reason).
     pub reason: &'static str,
@@ -48,7 +48,7 @@ pub struct Measured {
     pub start_ns: u64,
     /// The hour in which it ended, since 1970, by the wall clock.
     pub hour: u32,
-    /// When what happened.
+    /// The times of its phases.
     pub phases: Phases,
     /// From when it was asked for until its end, in ns.
     pub end_ns: u64,
@@ -73,7 +73,7 @@ pub enum Outcome {
     Failed(Error),
 }
 
-/// What is compared with what.
+/// The groups of requests that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arms {
     /// HTTP/3, HTTP/2 and HTTP/1.1: which is faster?

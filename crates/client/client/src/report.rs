@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use route::{Protocol, Reason};
 
-/// How a request fares, for those who want to know even if it has no response.
+/// The progress of a request. It is available even if the request has no response.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<Mutex<Option<Report>>>);
 
@@ -26,9 +26,9 @@ impl Progress {
 /// How a response came.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The version of HTTP that was spoken.
+    /// The version of HTTP that was used.
     pub protocol: Protocol,
-    /// Why this connection.
+    /// The reason for this connection.
     pub reason: Reason,
     /// The connection's number in this engine.
     pub connection: u64,
@@ -46,7 +46,7 @@ pub struct Report {
     pub resumed_bodies: u32,
     /// When the request was asked for.
     pub asked: Instant,
-    /// When what happened, in ns after that.
+    /// The times of its phases, in ns after `asked`.
     pub phases: Phases,
     /// When the connection's handshake was done.
     pub(crate) ready: Option<Instant>,
@@ -97,8 +97,8 @@ impl Report {
     }
 }
 
-/// When what happened, in ns after the request was made. What was done before that, e.g. opening a connection that is
-/// reused, is missing.
+/// The times of a request's phases, in ns after the request was made. Phases before that are missing, e.g. those of
+/// opening a connection that is reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     /// The name was resolved.

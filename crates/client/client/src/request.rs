@@ -10,7 +10,7 @@ use http_rules::{MAX_REQUEST_FIELDS, check_request};
 use route::{Policy, RequestTraits};
 
 use crate::body::{Body, BodyWriter};
-use crate::download::Begun;
+use crate::download::PartialDownload;
 use crate::error::Error;
 use crate::limits::Limits;
 use crate::mailbox::{Mailbox, Outbound};
@@ -18,7 +18,7 @@ use crate::metrics::Outcome;
 use crate::origin::origin_of;
 use crate::report::Progress;
 use crate::response::Response;
-use crate::resume::{Rest, coding_of, resumable};
+use crate::resume::{RangeFetcher, coding_of, resumable};
 
 /// A request before it is sent.
 #[derive(Clone)]
@@ -203,7 +203,7 @@ impl Request {
         if let Some((length, etag)) =
             fits.filter(|_| again.traits.replayable && again.traits.resends)
         {
-            let rest = Rest {
+            let fetcher = RangeFetcher {
                 etag: etag.clone(),
                 coding: coding_of(response.head()),
                 mailbox: self.mailbox,
@@ -211,26 +211,27 @@ impl Request {
                 length,
                 until,
             };
-            response.resume_by(rest, 0);
+            response.resume_by(fetcher, 0);
         }
         Ok(response)
     }
 
     /// Requests the rest of a body; [`Error::Refused`] if it is no longer the same one.
-    pub(crate) async fn send_from(self, begun: &Begun) -> Result<Response, Error> {
+    pub(crate) async fn send_from(self, partial: &PartialDownload) -> Result<Response, Error> {
         let (outbound, until) = self.outbound()?;
-        let rest = Rest {
+        let fetcher = RangeFetcher {
             mailbox: self.mailbox,
             outbound,
-            etag: begun.etag.clone(),
-            coding: begun.coding.clone(),
-            length: begun.length,
+            etag: partial.etag.clone(),
+            coding: partial.coding.clone(),
+            length: partial.length,
             until,
         };
-        let part = begun.position..begun.length;
-        let response = rest.ask(part, rest.outbound.traits.policy).await;
-        let mut response = response.inspect_err(|error| rest.tell_end(0, Outcome::of(error)))?;
-        response.resume_by(rest, begun.position);
+        let part = partial.position..partial.length;
+        let response = fetcher.fetch(part, fetcher.outbound.traits.policy).await;
+        let mut response =
+            response.inspect_err(|error| fetcher.report_end(0, Outcome::of(error)))?;
+        response.resume_by(fetcher, partial.position);
         Ok(response)
     }
 
@@ -295,7 +296,7 @@ impl Request {
             limits: self.limits,
             progress: self.progress.clone(),
         };
-        // A limit beyond what a clock can tell is none.
+        // A limit beyond the range of the clock is none.
         let whole = self.limits.whole;
         let until = whole.and_then(|limit| Instant::now().checked_add(limit));
         Ok((outbound, until))

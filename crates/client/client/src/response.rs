@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use crate::error::Error;
 use crate::mailbox::Guard;
 use crate::report::Report;
-use crate::resume::{Rest, Resuming};
+use crate::resume::{RangeFetcher, ResumableBody};
 
 /// A response, whose body may still be on its way. Dropping it cancels the rest.
 ///
@@ -19,7 +19,7 @@ use crate::resume::{Rest, Resuming};
 pub struct Response {
     head: http::response::Parts,
     stream: Stream,
-    resuming: Option<Box<Resuming>>,
+    resumable: Option<Box<ResumableBody>>,
     report: Report,
 }
 
@@ -58,7 +58,7 @@ impl Response {
         Self {
             head,
             stream,
-            resuming: None,
+            resumable: None,
             report,
         }
     }
@@ -68,8 +68,8 @@ impl Response {
     }
 
     /// Lets the rest of the body come from elsewhere from now on; `position` is its first byte.
-    pub(crate) fn resume_by(&mut self, rest: Rest, position: u64) {
-        self.resuming = Some(Box::new(Resuming::new(rest, position)));
+    pub(crate) fn resume_by(&mut self, fetcher: RangeFetcher, position: u64) {
+        self.resumable = Some(Box::new(ResumableBody::new(fetcher, position)));
     }
 
     /// Returns the status.
@@ -89,9 +89,9 @@ impl Response {
 
     /// Returns the next piece of the body, nothing at its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        match &mut self.resuming {
+        match &mut self.resumable {
             None => self.stream.next().await,
-            Some(resuming) => resuming.next(&mut self.stream, &mut self.report).await,
+            Some(resumable) => resumable.next(&mut self.stream, &mut self.report).await,
         }
     }
 
@@ -115,8 +115,8 @@ impl Response {
     }
 
     /// Returns the identity of the body, if its rest can be requested later.
-    pub(crate) fn resumable(&self) -> Option<&Rest> {
-        self.resuming.as_ref().map(|resuming| resuming.of_what())
+    pub(crate) fn resumable(&self) -> Option<&RangeFetcher> {
+        self.resumable.as_ref().map(|resumable| resumable.of_what())
     }
 
     pub(crate) fn head(&self) -> &http::response::Parts {

@@ -1,8 +1,8 @@
 //! Resumed bodies: the rest of a body, requested on another connection (RFC 9110 section 14). The first connection
 //! broke or fell silent, or the other transport may be faster.
 
-mod rest;
-mod rival;
+mod competing_fetch;
+mod range_fetcher;
 
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
@@ -21,83 +21,83 @@ use crate::message::Message;
 use crate::metrics::Outcome;
 use crate::report::Report;
 use crate::response::{Response, Stream};
-use rival::{Rival, RivalState, pinned};
+use competing_fetch::{CompetingFetch, FetchState, pinned};
 
-pub(crate) use rest::{Rest, coding_of, resumable};
+pub(crate) use range_fetcher::{RangeFetcher, coding_of, resumable};
 
-/// How often in a row the rest is asked for at most without getting much of it.
-const MAX_VAIN: u32 = 3;
-/// A part that breaks off before this many bytes was asked for in vain.
+/// Most requests in a row for the rest that bring little of it.
+const MAX_FRUITLESS: u32 = 3;
+/// A request whose part breaks off before this many bytes was fruitless.
 const MIN_PROGRESS_BYTES: u64 = 64 << 10;
 
 /// A body that can be resumed, in its order. Its reader may stop waiting at any moment, so state that must outlive a
 /// wait is kept here.
-pub(crate) struct Resuming {
-    rest: Rest,
+pub(crate) struct ResumableBody {
+    fetcher: RangeFetcher,
     /// The first byte that was asked for.
     began_at: u64,
     position: u64,
     /// Where the part that comes now ends; a server may send less or more of it than it said.
     end: u64,
-    pace: RateMonitor,
-    rival: Option<Rival>,
-    /// Since the last report to the pace, in waits that are over.
+    monitor: RateMonitor,
+    competitor: Option<CompetingFetch>,
+    /// Time of completed waits since the last report to the monitor.
     waited: Duration,
-    /// The rest is being asked for, because the body broke off.
-    asking: Option<Asking>,
+    /// A request for the rest, because the body broke off.
+    pending: Option<PendingRange>,
     /// A piece that has come; a reader that stops waiting for it must get it the next time.
     held: Option<Bytes>,
     /// Ends a wait, so that a body without progress is noticed.
     tick: Option<oneshot::Receiver<()>>,
-    /// How often in a row the rest was asked for without getting much of it.
-    vain: u32,
+    /// Requests in a row for the rest that brought little of it.
+    fruitless: u32,
     /// Where the part that comes now began.
     from: u64,
-    has_told_end: bool,
+    has_reported_end: bool,
 }
 
-struct Asking {
+struct PendingRange {
     /// Why the body broke off.
     error: Error,
     answer: Pin<Box<dyn Future<Output = Result<Response, Error>> + Send>>,
 }
 
-/// What came first.
-enum Came {
-    This(Result<Option<Bytes>, Error>),
-    Other(Result<Option<Bytes>, Error>),
-    /// For a while.
-    Nothing,
+/// The first thing that arrived.
+enum Arrival {
+    Current(Result<Option<Bytes>, Error>),
+    Competitor(Result<Option<Bytes>, Error>),
+    /// Nothing arrived for a while.
+    Timeout,
 }
 
-impl Resuming {
-    pub(crate) fn new(rest: Rest, position: u64) -> Self {
-        let (pace, end) = (RateMonitor::new(rest.length, position), rest.length);
-        let vain = if rest.outbound.traits.resends {
+impl ResumableBody {
+    pub(crate) fn new(fetcher: RangeFetcher, position: u64) -> Self {
+        let (monitor, end) = (RateMonitor::new(fetcher.length, position), fetcher.length);
+        let fruitless = if fetcher.outbound.traits.resends {
             0
         } else {
-            MAX_VAIN
+            MAX_FRUITLESS
         };
         Self {
-            rest,
+            fetcher,
             began_at: position,
             position,
             end,
-            pace,
-            rival: None,
+            monitor,
+            competitor: None,
             waited: Duration::ZERO,
-            asking: None,
+            pending: None,
             held: None,
             tick: None,
-            vain,
+            fruitless,
             from: position,
-            has_told_end: false,
+            has_reported_end: false,
         }
     }
 
-    /// Returns what identifies another answer as one of the same body.
-    pub(crate) fn of_what(&self) -> &Rest {
-        &self.rest
+    /// Returns the fetcher of the same body.
+    pub(crate) fn of_what(&self) -> &RangeFetcher {
+        &self.fetcher
     }
 
     /// Returns the next piece of the body, from wherever it comes.
@@ -109,18 +109,19 @@ impl Resuming {
         let next = self.advance(stream, report).await;
         match &next {
             Ok(Some(_)) => {}
-            Ok(None) => self.tell_end(Outcome::Done),
-            Err(error) => self.tell_end(Outcome::of(error)),
+            Ok(None) => self.report_end(Outcome::Done),
+            Err(error) => self.report_end(Outcome::of(error)),
         }
         next
     }
 
     /// Reports the end of the response, once.
-    fn tell_end(&mut self, outcome: Outcome) {
-        if std::mem::replace(&mut self.has_told_end, true) {
+    fn report_end(&mut self, outcome: Outcome) {
+        if std::mem::replace(&mut self.has_reported_end, true) {
             return;
         }
-        self.rest.tell_end(self.position - self.began_at, outcome);
+        self.fetcher
+            .report_end(self.position - self.began_at, outcome);
     }
 
     async fn advance(
@@ -132,10 +133,10 @@ impl Resuming {
             if let Some(held) = self.held.take() {
                 return Ok(Some(held));
             }
-            if let Some(asking) = &mut self.asking {
-                let answer = asking.answer.as_mut().await;
-                if let Some(rest) = self.answered(answer, report)? {
-                    *stream = rest;
+            if let Some(pending) = &mut self.pending {
+                let answer = pending.answer.as_mut().await;
+                if let Some(fetcher) = self.answered(answer, report)? {
+                    *stream = fetcher;
                 }
                 continue;
             }
@@ -146,48 +147,53 @@ impl Resuming {
             let came = self.wait(stream).await;
             let waited = std::mem::take(&mut self.waited);
             match came {
-                Came::This(Ok(Some(bytes))) => {
+                Arrival::Current(Ok(Some(bytes))) => {
                     let bytes = self.up_to_end(bytes, stream);
                     self.position += bytes.len() as u64;
-                    let advice = self.pace.received(bytes.len() as u64, waited);
+                    let advice = self.monitor.received(bytes.len() as u64, waited);
                     self.held = (!bytes.is_empty()).then_some(bytes);
                     self.follow(advice, stream, report).await;
                 }
-                Came::Nothing => {
+                Arrival::Timeout => {
                     self.tick = None;
-                    let advice = self.pace.received(0, waited);
+                    let advice = self.monitor.received(0, waited);
                     self.follow(advice, stream, report).await;
                 }
-                Came::This(Ok(None)) if self.position == self.rest.length => return Ok(None),
-                Came::This(Ok(None)) => self.broke_off(too_short(), report)?,
-                Came::This(Err(error)) => self.broke_off(error, report)?,
-                Came::Other(Ok(Some(bytes))) => {
-                    let Some(rival) = &mut self.rival else {
+                Arrival::Current(Ok(None)) if self.position == self.fetcher.length => {
+                    return Ok(None);
+                }
+                Arrival::Current(Ok(None)) => self.broke_off(too_short(), report)?,
+                Arrival::Current(Err(error)) => self.broke_off(error, report)?,
+                Arrival::Competitor(Ok(Some(bytes))) => {
+                    let Some(competitor) = &mut self.competitor else {
                         continue;
                     };
-                    let (kept, took) = (rival.keep(bytes), rival.took());
-                    let advice = self.pace.other_received(kept, waited, took);
+                    let (kept, took) = (competitor.keep(bytes), competitor.took());
+                    let advice = self.monitor.other_received(kept, waited, took);
                     self.follow(advice, stream, report).await;
                 }
-                Came::Other(Ok(None)) => {
-                    if let Some(rival) = &mut self.rival {
-                        rival.state = RivalState::Ended;
+                Arrival::Competitor(Ok(None)) => {
+                    if let Some(competitor) = &mut self.competitor {
+                        competitor.state = FetchState::Ended;
                     }
                 }
-                Came::Other(Err(_)) => self.stay(),
+                Arrival::Competitor(Err(_)) => self.stay(),
             }
         }
     }
 
-    /// Waits for either way. The rival first: it stops when its room is full.
-    async fn wait(&mut self, stream: &mut Stream) -> Came {
-        if self.tick.is_none() && self.pace.is_watching() {
-            self.tick = Some(self.rest.mailbox.after(RateMonitor::WINDOW));
+    /// Waits for either transport. The competitor is polled first, and stops when its buffer is full.
+    async fn wait(&mut self, stream: &mut Stream) -> Arrival {
+        if self.tick.is_none() && self.monitor.is_watching() {
+            self.tick = Some(self.fetcher.mailbox.after(RateMonitor::WINDOW));
         }
-        let mut rival = self.rival.as_mut().filter(|rival| rival.has_room());
+        let mut competitor = self
+            .competitor
+            .as_mut()
+            .filter(|competitor| competitor.has_room());
         let mut other = pin!(async {
-            match &mut rival {
-                Some(rival) => rival.next().await,
+            match &mut competitor {
+                Some(competitor) => competitor.next().await,
                 None => pending().await,
             }
         });
@@ -199,13 +205,13 @@ impl Resuming {
         };
         poll_fn(|context| {
             if let Poll::Ready(came) = other.as_mut().poll(context) {
-                return Poll::Ready(Came::Other(came));
+                return Poll::Ready(Arrival::Competitor(came));
             }
             if let Poll::Ready(came) = this.as_mut().poll(context) {
-                return Poll::Ready(Came::This(came));
+                return Poll::Ready(Arrival::Current(came));
             }
             match tick.as_mut().map(|tick| Pin::new(tick).poll(context)) {
-                Some(Poll::Ready(_)) => Poll::Ready(Came::Nothing),
+                Some(Poll::Ready(_)) => Poll::Ready(Arrival::Timeout),
                 _ => Poll::Pending,
             }
         })
@@ -216,28 +222,28 @@ impl Resuming {
     fn broke_off(&mut self, error: Error, report: &Report) -> Result<(), Error> {
         self.stay();
         let progresses = self.position >= self.from + MIN_PROGRESS_BYTES;
-        if progresses && self.rest.outbound.traits.resends {
-            self.vain = 0;
+        if progresses && self.fetcher.outbound.traits.resends {
+            self.fruitless = 0;
         }
-        let policy = match (self.rest.outbound.traits.policy, transport(report)) {
+        let policy = match (self.fetcher.outbound.traits.policy, transport(report)) {
             (Policy::Adaptive | Policy::Race, Transport::Quic) => Policy::H2,
             (policy, _) => policy,
         };
         self.ask_again(error, policy)
     }
 
-    /// Requests the rest where the body broke off, unless that was in vain too often.
+    /// Requests the rest where the body broke off, unless that was fruitless too often.
     fn ask_again(&mut self, error: Error, policy: Policy) -> Result<(), Error> {
         // A malformed body is not requested again, and a complete one has no rest.
         let broke = matches!(error, Error::Failed { fault, .. } if fault != Fault::Malformed);
-        if !broke || self.vain >= MAX_VAIN || self.position == self.rest.length {
+        if !broke || self.fruitless >= MAX_FRUITLESS || self.position == self.fetcher.length {
             return Err(error);
         }
-        self.vain += 1;
+        self.fruitless += 1;
         self.from = self.position;
-        let part = self.position..self.rest.length;
-        let answer = Box::pin(self.rest.ask(part, policy));
-        self.asking = Some(Asking { error, answer });
+        let part = self.position..self.fetcher.length;
+        let answer = Box::pin(self.fetcher.fetch(part, policy));
+        self.pending = Some(PendingRange { error, answer });
         Ok(())
     }
 
@@ -247,19 +253,19 @@ impl Resuming {
         answer: Result<Response, Error>,
         report: &mut Report,
     ) -> Result<Option<Stream>, Error> {
-        let Some(asking) = self.asking.take() else {
+        let Some(pending) = self.pending.take() else {
             return Ok(None);
         };
         match answer {
             Ok(response) => {
                 let (stream, resumed) = response.into_stream();
-                self.rest.note(report, &resumed);
+                self.fetcher.update_report(report, &resumed);
                 Ok(Some(stream))
             }
-            // To whoever reads, this was a wait for the next piece.
+            // For the reader this was a wait for the next piece.
             Err(Error::TimedOut(Phase::FirstByte)) => Err(Error::TimedOut(Phase::Idle)),
             Err(late @ Error::TimedOut(_)) => Err(late),
-            Err(Error::Refused(status)) if may_have_changed(status) => Err(asking.error),
+            Err(Error::Refused(status)) if may_have_changed(status) => Err(pending.error),
             // No reason to ask again.
             Err(
                 malformed @ Error::Failed {
@@ -268,14 +274,14 @@ impl Resuming {
                 },
             ) => Err(malformed),
             Err(_) => {
-                let policy = self.rest.outbound.traits.policy;
-                self.ask_again(asking.error, policy).map(|()| None)
+                let policy = self.fetcher.outbound.traits.policy;
+                self.ask_again(pending.error, policy).map(|()| None)
             }
         }
     }
 
     async fn follow(&mut self, advice: Advice, stream: &mut Stream, report: &mut Report) {
-        let traits = self.rest.outbound.traits;
+        let traits = self.fetcher.outbound.traits;
         match advice {
             Advice::Continue => {}
             // A request that is pinned to a transport is not sent over the other one, one that is not to be sent again is
@@ -283,32 +289,40 @@ impl Resuming {
             Advice::Compare { .. }
                 if traits.policy != Policy::Adaptive || traits.urgent || !traits.resends => {}
             // One that has won brings the rest.
-            Advice::Compare { .. } if self.rival.is_some() => {}
+            Advice::Compare { .. } if self.competitor.is_some() => {}
             Advice::Compare { from, bytes } => {
                 let part = from..from + bytes;
-                self.rival = Some(Rival::new(self.rest.clone(), part, transport(report)));
-                self.pace.comparing(from, bytes);
+                self.competitor = Some(CompetingFetch::new(
+                    self.fetcher.clone(),
+                    part,
+                    transport(report),
+                ));
+                self.monitor.comparing(from, bytes);
             }
             Advice::Switch { ratio } => self.switch(ratio, stream, report).await,
             Advice::Stay => self.stay(),
         }
     }
 
-    /// Takes the body from the rival's transport from now on. The bytes before the rival's first one are requested
-    /// there, too, because this transport may need long for them.
+    /// Takes the body from the competitor's transport from now on. The bytes before the competitor's first one are
+    /// requested there, too, because this transport may need long for them.
     async fn switch(&mut self, ratio: f64, stream: &mut Stream, report: &mut Report) {
-        let Some(rival) = &mut self.rival else {
+        let Some(competitor) = &mut self.competitor else {
             return;
         };
-        self.end = rival.from;
-        self.pace.settled(self.position);
+        self.end = competitor.from;
+        self.monitor.settled(self.position);
         let faster = transport(report).other();
-        rival.win(&self.rest, faster);
-        let (origin, mailbox) = (self.rest.outbound.origin.clone(), &self.rest.mailbox);
-        mailbox.tell(Message::Compared(origin, faster, ratio));
-        if self.position < rival.from {
-            let gap = self.position..rival.from;
-            let filling = self.rest.clone().untaught().ask(gap, pinned(faster));
+        competitor.win(&self.fetcher, faster);
+        let (origin, mailbox) = (self.fetcher.outbound.origin.clone(), &self.fetcher.mailbox);
+        mailbox.send(Message::Compared(origin, faster, ratio));
+        if self.position < competitor.from {
+            let gap = self.position..competitor.from;
+            let filling = self
+                .fetcher
+                .clone()
+                .without_learning()
+                .fetch(gap, pinned(faster));
             if let Ok(filling) = filling.await {
                 (*stream, _) = filling.into_stream();
             }
@@ -316,9 +330,9 @@ impl Resuming {
     }
 
     fn stay(&mut self) {
-        self.rival = None;
-        self.end = self.rest.length;
-        self.pace.settled(self.position);
+        self.competitor = None;
+        self.end = self.fetcher.length;
+        self.monitor.settled(self.position);
     }
 
     /// Cuts a piece off at the end of its part; nothing more is taken from there.
@@ -332,39 +346,39 @@ impl Resuming {
         bytes.slice(..room)
     }
 
-    /// Lets the rival take over if its time has come; returns what it has already brought.
+    /// Lets the competitor take over once the body has reached its part. Returns the bytes that it has buffered.
     async fn take_over(&mut self, stream: &mut Stream, report: &mut Report) -> Option<Bytes> {
-        let rival = self.rival.as_mut()?;
-        if !rival.wins || self.position < rival.from {
+        let competitor = self.competitor.as_mut()?;
+        if !competitor.wins || self.position < competitor.from {
             return None;
         }
-        while let Some(mut bytes) = rival.ahead.pop_front() {
+        while let Some(mut bytes) = competitor.ahead.pop_front() {
             // This one may have come further meanwhile.
-            let known = self.position - rival.from;
-            rival.from += bytes.len() as u64;
+            let known = self.position - competitor.from;
+            competitor.from += bytes.len() as u64;
             let known = usize::try_from(known).unwrap_or(usize::MAX);
             if known < bytes.len() {
                 return Some(bytes.split_off(known));
             }
         }
-        let coming = rival.coming().await;
-        self.rival = None;
-        self.end = self.rest.length;
-        *stream = match coming {
+        let part = competitor.wait_for_part().await;
+        self.competitor = None;
+        self.end = self.fetcher.length;
+        *stream = match part {
             Some((stream, resumed)) => {
-                self.rest.note(report, &resumed);
+                self.fetcher.update_report(report, &resumed);
                 stream
             }
             None => Stream::ended(),
         };
-        self.pace.settled(self.position);
+        self.monitor.settled(self.position);
         None
     }
 }
 
-impl Drop for Resuming {
+impl Drop for ResumableBody {
     fn drop(&mut self) {
-        self.tell_end(Outcome::Cancelled);
+        self.report_end(Outcome::Cancelled);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The kernel's word on a TCP connection: whether anything came, and whether anything should have.
+//! `TCP_INFO` of a connection: whether a segment arrived, and whether one is owed.
 
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ impl SegmentCounter {
 
     pub(crate) fn sample(&mut self, socket: BorrowedFd<'_>) -> PathSample {
         let info = read(socket).unwrap_or(Info {
-            // Where the kernel tells nothing, a connection is never suspected.
+            // If the kernel gives no information, a connection is never suspected.
             silent_for: Duration::ZERO,
             owed: false,
             rtt: Duration::ZERO,

@@ -162,7 +162,7 @@ fn handshake(ends: &Ends, rng: &mut Rng) -> (Option<Duration>, Option<Duration>)
 }
 
 /// What happens to a router, by the ns at which it does.
-enum Happening {
+enum SimEvent {
     Resolved(route::QueryId),
     FirstPacket(ConnId, Duration),
     Ready(ConnId, Transport),
@@ -206,9 +206,9 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
     );
     loop {
         while let Some(command) = router.poll() {
-            let mut later = |wait: Duration, happening| {
+            let mut later = |wait: Duration, event| {
                 count += 1;
-                events.insert((now + wait.as_nanos() as u64, count), happening);
+                events.insert((now + wait.as_nanos() as u64, count), event);
             };
             // TCP repeats a SYN after a second, and other segments after 300 ms.
             let mut round_trip = |repeat: u64| {
@@ -220,7 +220,7 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
             };
             match command {
                 Command::Resolve { query, .. } => {
-                    later(Duration::from_millis(1), Happening::Resolved(query));
+                    later(Duration::from_millis(1), SimEvent::Resolved(query));
                 }
                 Command::Open {
                     conn,
@@ -229,10 +229,10 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                 } => {
                     let heard = round_trip(1_000);
                     conns.insert(conn, Transport::Tcp);
-                    later(heard, Happening::FirstPacket(conn, heard));
+                    later(heard, SimEvent::FirstPacket(conn, heard));
                     later(
                         heard + round_trip(300),
-                        Happening::Ready(conn, Transport::Tcp),
+                        SimEvent::Ready(conn, Transport::Tcp),
                     );
                 }
                 Command::Open {
@@ -243,10 +243,10 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                     conns.insert(conn, Transport::Quic);
                     let (heard, ready) = handshake(ends, &mut rng);
                     if let Some(heard) = heard {
-                        later(heard, Happening::FirstPacket(conn, heard));
+                        later(heard, SimEvent::FirstPacket(conn, heard));
                     }
                     if let Some(ready) = ready {
-                        later(ready, Happening::Ready(conn, Transport::Quic));
+                        later(ready, SimEvent::Ready(conn, Transport::Quic));
                     }
                 }
                 Command::Close(conn) => {
@@ -254,8 +254,8 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                 }
                 Command::Send { call, conn } => {
                     let took = round_trip(300);
-                    later(took, Happening::Head(call, conn));
-                    later(took, Happening::Done(call, conn));
+                    later(took, SimEvent::Head(call, conn));
+                    later(took, SimEvent::Done(call, conn));
                 }
                 Command::Deliver { conn, .. } => delivered = conns.get(&conn).copied(),
                 Command::Sample(conn) => {
@@ -285,19 +285,19 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
         };
         now = now.max(next);
         let at = MonotonicTime::from_ns(now);
-        let happening = event
+        let event = event
             .filter(|event| *event <= now)
             .and_then(|_| events.pop_first());
-        match happening.map(|(_, happening)| happening) {
+        match event.map(|(_, event)| event) {
             None => router.handle(route::Event::Time, at),
-            Some(Happening::Resolved(query)) => {
+            Some(SimEvent::Resolved(query)) => {
                 let answer = Some(DnsAnswer::Addresses(vec![[10, 0, 0, 1].into()]));
                 router.handle(route::Event::Resolved { query, answer }, at);
             }
-            Some(Happening::FirstPacket(conn, rtt)) if conns.contains_key(&conn) => {
+            Some(SimEvent::FirstPacket(conn, rtt)) if conns.contains_key(&conn) => {
                 router.handle(route::Event::FirstPacket { conn, rtt }, at);
             }
-            Some(Happening::Ready(conn, over)) if conns.contains_key(&conn) => {
+            Some(SimEvent::Ready(conn, over)) if conns.contains_key(&conn) => {
                 let protocol = match over {
                     Transport::Quic => Protocol::H3,
                     Transport::Tcp => Protocol::H2,
@@ -311,7 +311,7 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                     at,
                 );
             }
-            Some(Happening::Head(call, conn)) => {
+            Some(SimEvent::Head(call, conn)) => {
                 let (alt_svc, resumable) = (&b""[..], false);
                 router.handle(
                     route::Event::Head {
@@ -325,7 +325,7 @@ fn race(ends: &Ends, seed: u64) -> (Transport, String) {
                     at,
                 );
             }
-            Some(Happening::Done(call, conn)) => {
+            Some(SimEvent::Done(call, conn)) => {
                 router.handle(
                     route::Event::Done {
                         call,

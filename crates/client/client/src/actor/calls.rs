@@ -1,4 +1,4 @@
-//! Requests: taken from the app, sent where the router says, and answered once.
+//! Requests: accepted from the app, sent where the router decides, and answered exactly once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::limits::Phase;
 use crate::mailbox::Outbound;
 use crate::memory::hour;
-use crate::message::{Ended, Message, Submission};
+use crate::message::{EndedRequest, Message, Submission};
 use crate::metrics::{Measured, Outcome};
 use crate::report::{Progress, Report};
 use crate::response::{Part, Response};
@@ -39,7 +39,7 @@ pub(super) struct Call {
     pub(super) tells_its_end: bool,
     pub(super) reply: Option<oneshot::Sender<Result<Response, Error>>>,
     pub(super) ending: Arc<OnceLock<Error>>,
-    pub(super) copies: HashMap<ConnId, Sending>,
+    pub(super) copies: HashMap<ConnId, RequestCopy>,
     pub(super) attempts: u32,
     pub(super) idle_limit: Option<Duration>,
     pub(super) connect_limit: Option<Duration>,
@@ -53,7 +53,7 @@ pub(super) struct Call {
 }
 
 /// A request on a connection.
-pub(super) struct Sending {
+pub(super) struct RequestCopy {
     pub(super) task: AbortHandle,
     pub(super) reused: bool,
     /// Whether the handshake is not done. If the server does not take it, it is sent once more.
@@ -182,10 +182,10 @@ impl Actor {
         id: CallId,
         conn: ConnId,
         replay: Replay,
-    ) -> Option<Sending> {
+    ) -> Option<RequestCopy> {
         let call = self.calls.get_mut(&id)?;
         call.may_have_acted |= replay == Replay::MayHaveActed;
-        let sending = call.copies.remove(&conn)?;
+        let copy = call.copies.remove(&conn)?;
         if call.copies.is_empty()
             && call.reply.is_some()
             && let Some(limit) = call.connect_limit
@@ -197,7 +197,7 @@ impl Actor {
                 before.abort();
             }
         }
-        Some(sending)
+        Some(copy)
     }
 
     /// Cancels a request that the app dropped.
@@ -224,10 +224,10 @@ impl Actor {
         let resumable = asked.is_some_and(|call| call.is_resumable(&head));
         let kept = asked.is_some_and(|call| call.body.is_kept());
         let misdirected = head.status == StatusCode::MISDIRECTED_REQUEST;
-        let Some(sending) = self.sending(call, conn) else {
+        let Some(copy) = self.copy(call, conn) else {
             return;
         };
-        sending.head = Some((at, head, body));
+        copy.head = Some((at, head, body));
         self.handle(route::Event::Head {
             call,
             conn,
@@ -238,7 +238,7 @@ impl Actor {
         });
     }
 
-    pub(super) fn sending(&mut self, call: CallId, conn: ConnId) -> Option<&mut Sending> {
+    pub(super) fn copy(&mut self, call: CallId, conn: ConnId) -> Option<&mut RequestCopy> {
         self.calls.get_mut(&call)?.copies.get_mut(&conn)
     }
 
@@ -276,14 +276,14 @@ impl Actor {
         };
         // One that was sent early and is sent again opened it all the same.
         let reused = *slot.opener.get_or_insert(id) != id;
-        let sending = Sending {
+        let copy = RequestCopy {
             task: conn.start(exchange),
             reused,
             early: slot.tls.is_none(),
             sent: None,
             head: None,
         };
-        call.copies.insert(conn_id, sending);
+        call.copies.insert(conn_id, copy);
         if let (Some(report), Some(call)) = (self.report(id, conn_id), self.calls.get(&id)) {
             call.progress.set(report);
         }
@@ -301,12 +301,12 @@ impl Actor {
         let head = call
             .copies
             .get_mut(&conn_id)
-            .and_then(|sending| sending.head.take());
+            .and_then(|copy| copy.head.take());
         if let (Some((_, head, body)), Some(reply)) = (head, call.reply.take()) {
             call.progress.set(report.clone());
             call.tells_its_end |= call.is_resumable(&head);
             let response = Response::new(head, body, Arc::clone(&call.ending), report);
-            // Whoever asked may have gone; then the response's guard cancels.
+            // If the receiver was dropped, the response's guard cancels the request.
             reply.send(Ok(response)).ok();
         }
     }
@@ -314,19 +314,19 @@ impl Actor {
     /// Reports how a request fares on a connection.
     pub(super) fn report(&self, id: CallId, conn_id: ConnId) -> Option<Report> {
         let (call, slot) = (self.calls.get(&id)?, self.conns.get(&conn_id)?);
-        let sending = call.copies.get(&conn_id)?;
+        let copy = call.copies.get(&conn_id)?;
         let reason = self.router.reason(id).unwrap_or(Reason::Opening);
         let mut report = slot.report(conn_id, reason, call.asked);
-        report.reused |= sending.reused;
-        report.early_data = sending.early;
+        report.reused |= copy.reused;
+        report.early_data = copy.early;
         report.attempts = call.attempts;
-        report.phases.request_sent_ns = ns_after(call.asked, sending.sent);
-        let head = sending.head.as_ref().map(|(at, ..)| *at);
+        report.phases.request_sent_ns = ns_after(call.asked, copy.sent);
+        let head = copy.head.as_ref().map(|(at, ..)| *at);
         report.phases.first_byte_ns = ns_after(call.asked, head);
         Some(report)
     }
 
-    /// Records what a request took that ends now, unless its reader does.
+    /// Records the measurements of a request that ends now, unless its reader does.
     pub(super) fn measure(&mut self, id: CallId, response_bytes: u64, outcome: Outcome) {
         let Some(call) = self.calls.get(&id).filter(|call| !call.tells_its_end) else {
             return;
@@ -336,7 +336,7 @@ impl Actor {
         if let (Some(report), Some(reason)) = (&mut report, reason) {
             report.reason = reason;
         }
-        let ended = Ended {
+        let ended = EndedRequest {
             origin: call.origin.clone(),
             label: call.label.clone(),
             request_bytes: call.body.length().unwrap_or(0),
@@ -346,11 +346,11 @@ impl Actor {
             outcome,
         };
         let attempts = call.attempts;
-        self.note(ended, attempts);
+        self.record(ended, attempts);
     }
 
     /// Adds a request that has ended to the metrics.
-    pub(super) fn note(&mut self, ended: Ended, attempts: u32) {
+    pub(super) fn record(&mut self, ended: EndedRequest, attempts: u32) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let report = ended.report;
         self.metrics.add(Measured {
@@ -377,7 +377,7 @@ impl Actor {
     /// Ends a request with an error.
     pub(super) fn refuse(&mut self, id: CallId, error: Error) {
         if let Some(connecting) = self.connecting.remove(&id) {
-            // Whoever asked may have gone.
+            // The receiver may have been dropped.
             connecting.reply.send(Err(error)).ok();
             return;
         }
@@ -385,7 +385,7 @@ impl Actor {
         if let Some(call) = self.calls.get_mut(&id) {
             call.ending.set(error.clone()).ok();
             if let Some(reply) = call.reply.take() {
-                // Whoever asked may have gone.
+                // The receiver may have been dropped.
                 reply.send(Err(error)).ok();
             }
         }
@@ -402,7 +402,7 @@ impl Actor {
             for task in call
                 .copies
                 .into_values()
-                .map(|sending| sending.task)
+                .map(|copy| copy.task)
                 .chain(call.timers)
                 .chain(call.connect_timer)
             {

@@ -1,4 +1,4 @@
-//! Connections: names resolved, opened where the router says, and closed.
+//! Connections: resolves their names, opens them where the router decides, and closes them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use route::{CallId, ConnId, DnsRecords, Origin, Protocol, QueryId, Reason, Trans
 use tokio::task::AbortHandle;
 
 use super::Actor;
-use crate::conn::{self, Conn, Load, Target};
-use crate::message::{Connecting, Event, Message};
+use crate::conn::{self, Conn, ConnLoad, Target};
+use crate::message::{ConnectRequest, Event, Message};
 use crate::report::{Connected, Phases, Report};
 
 /// A connection, from its first packet on.
 pub(super) struct Slot {
     pub(super) task: AbortHandle,
     pub(super) conn: Option<Conn>,
-    pub(super) load: Arc<Load>,
+    pub(super) load: Arc<ConnLoad>,
     pub(super) origin: Origin,
     pub(super) local_port: u16,
     pub(super) resumed: bool,
@@ -29,7 +29,7 @@ pub(super) struct Slot {
 
 impl Actor {
     pub(super) fn resolve(&mut self, query: QueryId, origin: Origin, records: DnsRecords) {
-        let answer = self.names.resolve(&origin, records);
+        let answer = self.resolver.resolve(&origin, records);
         self.queries.insert(query, origin);
         let messages = self.messages.clone();
         tokio::spawn(async move {
@@ -64,7 +64,7 @@ impl Actor {
         let slot = Slot {
             task,
             conn: None,
-            load: Arc::new(Load::new(id, self.messages.clone())),
+            load: Arc::new(ConnLoad::new(id, self.messages.clone())),
             resolved: self.resolved.get(&origin).copied(),
             origin,
             local_port: 0,
@@ -76,7 +76,7 @@ impl Actor {
         self.conns.insert(id, slot);
     }
 
-    pub(super) fn connect(&mut self, connecting: Connecting) {
+    pub(super) fn connect(&mut self, connecting: ConnectRequest) {
         let (id, policy, origin) = (connecting.id, connecting.policy, connecting.origin.clone());
         self.connecting.insert(id, connecting);
         let origin = &origin;
@@ -98,7 +98,7 @@ impl Actor {
             is_tls13,
             chain,
         };
-        // Whoever asked may have gone.
+        // The receiver may have been dropped.
         connecting.reply.send(Ok(connected)).ok();
     }
 
@@ -110,7 +110,7 @@ impl Actor {
 }
 
 impl Slot {
-    /// Reports what is known of the connection, for a request made at `asked`.
+    /// Returns the report of the connection for a request made at `asked`.
     pub(super) fn report(&self, id: ConnId, reason: Reason, asked: Instant) -> Report {
         Report {
             protocol: self.conn.as_ref().map_or(Protocol::H2, Conn::protocol),

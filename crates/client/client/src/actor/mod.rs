@@ -1,4 +1,4 @@
-//! The engine's thread: executes the router's commands, and reports events to it.
+//! The engine's thread: passes events to the router and executes the router's commands.
 
 mod calls;
 mod conns;
@@ -15,9 +15,9 @@ use self::calls::Call;
 use self::conns::Slot;
 use crate::error::Error;
 use crate::memory::MemoryFile;
-use crate::message::{Connecting, Event, Message};
+use crate::message::{ConnectRequest, Event, Message};
 use crate::metrics::{Outcome, SharedMetrics};
-use crate::names::Names;
+use crate::resolver::Resolver;
 use crate::tls::Tls;
 
 pub(crate) struct Actor {
@@ -26,11 +26,11 @@ pub(crate) struct Actor {
     messages: mpsc::UnboundedSender<Message>,
     tls: Tls,
     memory: Option<MemoryFile>,
-    names: Names,
+    resolver: Resolver,
     calls: HashMap<CallId, Call>,
     /// Requests beyond those that the router keeps at a time.
     queue: VecDeque<(CallId, RequestTraits)>,
-    connecting: HashMap<CallId, Connecting>,
+    connecting: HashMap<CallId, ConnectRequest>,
     conns: HashMap<ConnId, Slot>,
     /// When each origin's name was last resolved.
     resolved: HashMap<Origin, Instant>,
@@ -44,11 +44,11 @@ impl Actor {
         tls: Tls,
         memory: Option<MemoryFile>,
         salt: [u8; 16],
-        names: Names,
+        resolver: Resolver,
         metrics: SharedMetrics,
     ) -> Self {
         let mut router = Router::new(Config {
-            https_records: names.has_https_records(),
+            https_records: resolver.has_https_records(),
             salt,
         });
         if let Some(memory) = &memory {
@@ -62,7 +62,7 @@ impl Actor {
             messages,
             tls,
             memory,
-            names,
+            resolver,
             calls,
             queue,
             connecting,
@@ -96,7 +96,7 @@ impl Actor {
             };
             match message {
                 None | Some(Message::End) => break,
-                Some(message) => self.take(message),
+                Some(message) => self.receive(message),
             }
         }
         for slot in self.conns.values() {
@@ -110,7 +110,7 @@ impl Actor {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn receive(&mut self, message: Message) {
         match message {
             Message::Submit(submission) => self.submit(*submission),
             Message::Connect(connecting) => self.connect(*connecting),
@@ -125,7 +125,7 @@ impl Actor {
             Message::Switches(switches) => self.handle(route::Event::Switches(switches)),
             Message::FallbackSucceeded => self.handle(route::Event::FallbackSucceeded),
             Message::MayCompare(origin, over, reply) => {
-                // Whoever asked may have gone.
+                // The receiver may have been dropped.
                 reply.send(self.router.may_compare(&origin, over)).ok();
             }
             Message::Compared(origin, faster, ratio) => self.handle(route::Event::Compared {
@@ -133,13 +133,13 @@ impl Actor {
                 faster,
                 ratio,
             }),
-            Message::Ended(ended) => {
+            Message::RequestEnded(ended) => {
                 let attempts = ended.report.as_ref().map_or(0, |report| report.attempts);
-                self.note(*ended, attempts);
+                self.record(*ended, attempts);
             }
             Message::Explain(origin, reply) => {
                 self.handle(route::Event::Time);
-                // Whoever asked may have gone.
+                // The receiver may have been dropped.
                 reply.send(self.router.explain(&origin)).ok();
             }
             Message::Disconnect(done) => {
@@ -149,9 +149,9 @@ impl Actor {
             Message::CloseIdle => self.handle(route::Event::CloseIdle),
             Message::ForgetSessions => self.tls = self.tls.without_sessions(),
             Message::Save(done) => match &mut self.memory {
-                Some(memory) => memory.save_and_tell(&self.router, done),
+                Some(memory) => memory.save_and_reply(&self.router, done),
                 None => {
-                    // Whoever asked may have gone.
+                    // The receiver may have been dropped.
                     done.send(()).ok();
                 }
             },
@@ -212,8 +212,8 @@ impl Actor {
                 }
             }
             Event::Sent { call, conn, at } => {
-                if let Some(sending) = self.sending(call, conn) {
-                    sending.sent = Some(at);
+                if let Some(copy) = self.copy(call, conn) {
+                    copy.sent = Some(at);
                 }
             }
             Event::Head {
@@ -225,7 +225,7 @@ impl Actor {
             } => self.head(call, conn, at, *head, body),
             Event::Done { call, conn, bytes } => {
                 // It may have been withdrawn while this came.
-                if self.sending(call, conn).is_none() {
+                if self.copy(call, conn).is_none() {
                     return;
                 }
                 self.measure(call, bytes, Outcome::Done);
@@ -257,11 +257,11 @@ impl Actor {
         let now = self.now();
         self.router.handle(event, now);
         while let Some(command) = self.router.poll() {
-            self.obey(command);
+            self.execute(command);
         }
     }
 
-    fn obey(&mut self, command: Command) {
+    fn execute(&mut self, command: Command) {
         match command {
             Command::Resolve {
                 query,
@@ -286,8 +286,8 @@ impl Actor {
             Command::Send { call, conn } => self.send(call, conn),
             Command::Deliver { call, conn } => self.deliver(call, conn),
             Command::Withdraw { call, conn } => {
-                if let Some(sending) = self.take_from(call, conn, Replay::MayHaveActed) {
-                    sending.task.abort();
+                if let Some(copy) = self.take_from(call, conn, Replay::MayHaveActed) {
+                    copy.task.abort();
                 }
             }
             Command::Connected { call, conn, reason } => self.connected(call, conn, reason),
@@ -359,10 +359,10 @@ mod tests {
     async fn the_end_of_a_copy_that_was_withdrawn_ends_no_other() {
         let (messages, _inbox) = mpsc::unbounded_channel();
         let tls = Tls::new(&Trust::WebPki, None).expect("there are authorities");
-        let (names, metrics) = (Names::default(), SharedMetrics::default());
-        let mut actor = Actor::new(messages, tls, None, [0; 16], names, metrics);
+        let (resolver, metrics) = (Resolver::default(), SharedMetrics::default());
+        let mut actor = Actor::new(messages, tls, None, [0; 16], resolver, metrics);
         let (call, kept, withdrawn) = (CallId(1), ConnId(1), ConnId(2));
-        let sending = calls::Sending {
+        let copy = calls::RequestCopy {
             task: task(),
             reused: false,
             early: false,
@@ -383,7 +383,7 @@ mod tests {
             tells_its_end: false,
             reply: None,
             ending: std::sync::Arc::default(),
-            copies: HashMap::from([(kept, sending)]),
+            copies: HashMap::from([(kept, copy)]),
             attempts: 2,
             idle_limit: None,
             connect_limit: None,

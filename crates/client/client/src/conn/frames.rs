@@ -4,16 +4,16 @@
 //! a hundred.
 
 mod block;
+mod inspected_io;
 #[cfg(test)]
 mod tests;
-mod watched;
 
 use std::collections::BTreeSet;
 
 use block::Block;
 
 pub(super) use block::LastBlocks;
-pub(super) use watched::Watched;
+pub(super) use inspected_io::InspectedIo;
 
 const FRAME_HEADER_BYTES: usize = 9;
 /// Frame types (RFC 9113 section 6).
@@ -35,7 +35,7 @@ const MAX_STREAMS: usize = 1_024;
 /// More empty DATA frames in a row are passed on to h2, which ends the connection (RFC 9113 section 10.5).
 const MAX_EMPTY: u32 = 10_000;
 
-/// What a frame says about its connection.
+/// A change of a connection that a frame announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
     /// The settings are other ones: there may be room for more streams.
@@ -64,7 +64,7 @@ struct Frames {
 
 impl Frames {
     /// Follows the next bytes and appends what h2 gets of them.
-    fn read(&mut self, mut bytes: &[u8], passed: &mut Vec<u8>, mut tell: impl FnMut(Notice)) {
+    fn read(&mut self, mut bytes: &[u8], passed: &mut Vec<u8>, mut notify: impl FnMut(Notice)) {
         while !bytes.is_empty() {
             if self.missing_bytes == 0 && self.header.len() < FRAME_HEADER_BYTES {
                 let take = (FRAME_HEADER_BYTES - self.header.len()).min(bytes.len());
@@ -72,7 +72,7 @@ impl Frames {
                 self.header.extend_from_slice(header);
                 bytes = rest;
                 if self.header.len() == FRAME_HEADER_BYTES {
-                    self.begin_frame(passed, &mut tell);
+                    self.begin_frame(passed, &mut notify);
                 }
                 continue;
             }
@@ -84,7 +84,7 @@ impl Frames {
             self.missing_bytes -= payload.len();
             bytes = rest;
             if self.missing_bytes == 0 {
-                self.end_frame(&mut tell);
+                self.end_frame(&mut notify);
             }
         }
     }
@@ -97,7 +97,7 @@ impl Frames {
         }
     }
 
-    fn begin_frame(&mut self, passed: &mut Vec<u8>, tell: &mut impl FnMut(Notice)) {
+    fn begin_frame(&mut self, passed: &mut Vec<u8>, notify: &mut impl FnMut(Notice)) {
         let &[a, b, c, kind, flags, ref stream @ ..] = &self.header[..] else {
             return;
         };
@@ -120,14 +120,14 @@ impl Frames {
         }
         passed.extend_from_slice(&self.header);
         match kind {
-            GOAWAY => tell(Notice::GoAway),
+            GOAWAY => notify(Notice::GoAway),
             HEADERS if flags & END_STREAM != 0 => self.block = Some(Block::new(stream, flags)),
             // h2 refuses whatever else comes before the block's end.
             CONTINUATION => {}
             _ => self.block = None,
         }
         if self.missing_bytes == 0 {
-            self.end_frame(tell);
+            self.end_frame(notify);
         }
     }
 
@@ -145,7 +145,7 @@ impl Frames {
         }
     }
 
-    fn end_frame(&mut self, tell: &mut impl FnMut(Notice)) {
+    fn end_frame(&mut self, notify: &mut impl FnMut(Notice)) {
         let &[_, _, _, kind, flags, ..] = &self.header[..] else {
             return;
         };
@@ -154,7 +154,7 @@ impl Frames {
             self.in_block = flags & END_HEADERS == 0;
         }
         match kind {
-            SETTINGS if flags & ACK == 0 => tell(Notice::Settings),
+            SETTINGS if flags & ACK == 0 => notify(Notice::Settings),
             HEADERS => {
                 if let Some(block) = &mut self.block {
                     block.end_first(flags & PADDED != 0);

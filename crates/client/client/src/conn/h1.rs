@@ -16,14 +16,14 @@ use route::{ConnId, Fault};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Notify, mpsc};
 
-use super::{Exchange, Failure, Interim, MAX_FIELDS, MAX_HEAD_BYTES, cut_off};
-use crate::body::{Going, Outgoing};
+use super::{Exchange, Failure, InterimCounter, MAX_FIELDS, MAX_HEAD_BYTES, cut_off};
+use crate::body::{OutgoingBody, UploadGuard};
 use crate::message::{Event, Message};
 use crate::response::Part;
 
 /// An HTTP/1.1 connection, which the router gives to one request at a time.
 #[derive(Clone)]
-pub(super) struct Requests(Arc<Mutex<SendRequest<Outgoing>>>);
+pub(super) struct Requests(Arc<Mutex<SendRequest<OutgoingBody>>>);
 
 /// Starts HTTP/1.1 on a connection, drives it, and reports its end.
 pub(super) async fn start(
@@ -54,19 +54,19 @@ impl Requests {
         exchange: &Exchange,
         shut_down: impl Fn(),
     ) -> Result<u64, Failure> {
-        let (body, going) = exchange.outgoing();
-        let _unsent = Unsent {
-            going,
+        let (body, upload) = exchange.outgoing();
+        let _unsent = ShutdownGuard {
+            upload,
             exchange,
             shut_down,
         };
         self.send(exchange, body).await
     }
 
-    async fn send(self, exchange: &Exchange, body: Outgoing) -> Result<u64, Failure> {
+    async fn send(self, exchange: &Exchange, body: OutgoingBody) -> Result<u64, Failure> {
         let mut request = http::Request::from_parts((*exchange.head).clone(), body);
         to_origin_form(&mut request);
-        let excess = Excess::of(&mut request);
+        let excess = InterimLimit::of(&mut request);
         let mut sender = self.0.lock().await;
         sender.ready().await.map_err(|_| Failure::gone_away())?;
         let response = sender.send_request(request);
@@ -94,15 +94,15 @@ impl Requests {
 }
 
 /// Shuts the connection down if its request ends before all of it is sent.
-struct Unsent<'a, F: Fn()> {
-    going: Going,
+struct ShutdownGuard<'a, F: Fn()> {
+    upload: UploadGuard,
     exchange: &'a Exchange,
     shut_down: F,
 }
 
-impl<F: Fn()> Drop for Unsent<'_, F> {
+impl<F: Fn()> Drop for ShutdownGuard<'_, F> {
     fn drop(&mut self) {
-        if !self.going.is_over() {
+        if !self.upload.is_over() {
             self.exchange.report(Event::GoAway(self.exchange.conn));
             (self.shut_down)();
         }
@@ -140,13 +140,16 @@ async fn receive(
     Ok(length.received())
 }
 
-/// Notices interim responses beyond what is allowed, which hyper passes over without end.
-struct Excess(Arc<Notify>);
+/// Limits the number of interim responses. hyper would skip any number of them.
+struct InterimLimit(Arc<Notify>);
 
-impl Excess {
-    fn of(request: &mut http::Request<Outgoing>) -> Self {
+impl InterimLimit {
+    fn of(request: &mut http::Request<OutgoingBody>) -> Self {
         let excess = Arc::new(Notify::new());
-        let (interim, notify) = (StdMutex::new(Interim::default()), Arc::clone(&excess));
+        let (interim, notify) = (
+            StdMutex::new(InterimCounter::default()),
+            Arc::clone(&excess),
+        );
         on_informational(request, move |response| {
             let mut interim = interim.lock().unwrap_or_else(PoisonError::into_inner);
             if interim

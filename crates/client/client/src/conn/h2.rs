@@ -13,9 +13,11 @@ use route::Fault;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use super::frames::{LastBlocks, Notice, Watched};
-use super::{CONN_WINDOW, Exchange, Failure, Interim, MAX_HEAD_BYTES, STREAM_WINDOW, cut_off};
-use crate::body::{Outgoing, PIECE_BYTES};
+use super::frames::{InspectedIo, LastBlocks, Notice};
+use super::{
+    CONN_WINDOW, Exchange, Failure, InterimCounter, MAX_HEAD_BYTES, STREAM_WINDOW, cut_off,
+};
+use crate::body::{OutgoingBody, PIECE_BYTES};
 use crate::message::{Event, Message};
 use crate::response::Part;
 
@@ -33,7 +35,7 @@ pub(super) async fn start(
     messages: mpsc::UnboundedSender<Message>,
 ) -> Result<Requests, Fault> {
     let notices = messages.clone();
-    let (io, last_blocks) = Watched::new(io, move |notice| {
+    let (io, last_blocks) = InspectedIo::new(io, move |notice| {
         let event = match notice {
             Notice::Settings => Event::Room(conn),
             Notice::GoAway => Event::GoAway(conn),
@@ -45,8 +47,9 @@ pub(super) async fn start(
         .enable_push(false)
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONN_WINDOW)
-        // h2 leaves fields out of trailers that are longer, and tells nobody. What it took is counted. A field below our
-        // limit on the wire is at most 8/5 of that (RFC 7541 appendix B), so that the rest is beyond our limit, too.
+        // h2 leaves fields out of trailers that are longer, without an error. The bytes that it took are counted. A
+        // field below our limit on the wire is at most 8/5 of that (RFC 7541 appendix B), so that the rest is beyond
+        // our limit, too.
         .max_header_list_size(3 * MAX_HEAD_BYTES)
         .max_send_buffer_size(2 * PIECE_BYTES);
     let (sender, driver) = builder.handshake(io).await.map_err(|_| Fault::Protocol)?;
@@ -99,7 +102,7 @@ impl Requests {
     }
 }
 
-/// What is remembered of a stream's last field block, until the stream's request ends.
+/// The record of a stream's last field block, kept until the stream's request ends.
 struct Block {
     stream: u32,
     last_blocks: LastBlocks,
@@ -120,7 +123,7 @@ impl Drop for Block {
 
 /// Sends the body in pieces, so that no other request waits for more than one. If the server stops it, the response
 /// says why, or its error.
-async fn send(exchange: &Exchange, mut body: Outgoing, stream: &mut SendStream<Bytes>) {
+async fn send(exchange: &Exchange, mut body: OutgoingBody, stream: &mut SendStream<Bytes>) {
     if body.is_empty() {
         return exchange.sent();
     }
@@ -187,7 +190,7 @@ async fn receive(
                 if !exchange.pass_on(&body, chunk).await {
                     return Ok(length.received());
                 }
-                // An error means that the stream has ended, which the next piece tells.
+                // An error means that the stream has ended, which the next piece shows.
                 stream.flow_control().release_capacity(bytes).ok();
             }
             Some(Err(error)) => break failure(&error),
@@ -237,7 +240,7 @@ fn check_size(fields: &http::HeaderMap) -> Result<(), Violation> {
 async fn final_response(
     mut response: ResponseFuture,
 ) -> Result<http::Response<RecvStream>, Failure> {
-    let mut interim = Interim::default();
+    let mut interim = InterimCounter::default();
     poll_fn(|context| {
         while let Poll::Ready(Some(informational)) = response.poll_informational(context) {
             let informational = informational.map_err(|error| failure(&error))?;

@@ -20,7 +20,7 @@ use http_rules::{MAX_INTERIM_RESPONSES, Version, Violation, check_interim};
 use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::{mpsc, watch};
 
-use crate::body::{Body, Going, Outgoing};
+use crate::body::{Body, OutgoingBody, UploadGuard};
 use crate::limits::Phase;
 use crate::message::{Event, Message};
 use crate::response::Part;
@@ -46,7 +46,7 @@ pub(crate) enum Conn {
     Tcp(tcp::Conn),
 }
 
-/// An open connection with what is known of its opening.
+/// An open connection with facts of its handshake.
 pub(crate) struct Opened {
     pub(crate) conn: Conn,
     pub(crate) local_port: u16,
@@ -79,13 +79,13 @@ pub(crate) struct Exchange {
     pub(crate) idle_limit: Option<Duration>,
     /// Whether the request may be sent again although the server may have acted on it.
     pub(crate) replayable: bool,
-    pub(crate) request: Counted,
+    pub(crate) request: CountGuard,
     pub(crate) messages: mpsc::UnboundedSender<Message>,
 }
 
-/// What a connection carries.
+/// The load of a connection: requests and unread bodies.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub(crate) struct ConnLoad {
     requests: AtomicUsize,
     /// Bodies that wait for the app to read them. Each may hold a stream's window of the connection's.
     unread: AtomicUsize,
@@ -95,29 +95,29 @@ pub(crate) struct Load {
     messages: mpsc::UnboundedSender<Message>,
 }
 
-/// Counts one more request or unread body while it lives.
+/// Counts one more request or unread body until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Counted {
-    load: Arc<Load>,
-    what: fn(&Load) -> &AtomicUsize,
+pub(crate) struct CountGuard {
+    load: Arc<ConnLoad>,
+    what: fn(&ConnLoad) -> &AtomicUsize,
 }
 
-/// The responses before the final one.
+/// Counts the interim responses before the final one.
 #[derive(Debug, Default)]
-struct Interim {
+struct InterimCounter {
     count: u32,
 }
 
-/// Why an exchange failed.
+/// The reason why an exchange failed.
 pub(crate) struct Failure {
     pub(crate) fault: Fault,
     pub(crate) replay: Replay,
-    pub(crate) leaving: Option<Leaving>,
+    pub(crate) drain: Option<DrainReason>,
 }
 
-/// Why a connection takes no more requests.
+/// The reason why a connection takes no more requests.
 #[derive(Clone, Copy)]
-pub(crate) enum Leaving {
+pub(crate) enum DrainReason {
     /// Its peer says so, or it has ended.
     GoesAway,
     /// Its peer closed it without an error.
@@ -142,7 +142,7 @@ impl Conn {
 
     /// Reports whether it can carry another request now: its server's limit and the window that unread bodies leave
     /// allow that.
-    pub(crate) fn has_room(&self, load: &Load) -> bool {
+    pub(crate) fn has_room(&self, load: &ConnLoad) -> bool {
         let has_room = || {
             load.unread() < MAX_UNREAD
                 && match self {
@@ -153,7 +153,7 @@ impl Conn {
         if has_room() {
             return true;
         }
-        // Room that is made before this is seen now, room that is made after it is told.
+        // Room that is made before this check is seen now; room that is made after it causes an event.
         load.turned_away.store(true, Ordering::SeqCst);
         has_room()
     }
@@ -248,14 +248,14 @@ async fn open_and_report(target: Target, tls: Tls) {
         Err(fault) => (Event::Closed { conn: id, fault }, None),
     };
     messages.send(Message::Event(event)).ok();
-    if let Some((tell, taken)) = early {
-        tell.send_replace(Some(taken));
+    if let Some((announce, taken)) = early {
+        announce.send_replace(Some(taken));
     }
 }
 
 impl Exchange {
     /// Takes the request's body for this connection.
-    fn outgoing(&self) -> (Outgoing, Going) {
+    fn outgoing(&self) -> (OutgoingBody, UploadGuard) {
         self.body.outgoing(self.call, self.messages.clone())
     }
 
@@ -303,7 +303,7 @@ impl Exchange {
             Err(mpsc::error::TrySendError::Full(chunk)) => chunk,
             Err(mpsc::error::TrySendError::Closed(_)) => return false,
         };
-        let _unread = Counted::new(&self.request.load, |load| &load.unread);
+        let _unread = CountGuard::new(&self.request.load, |load| &load.unread);
         body.send(chunk).await.is_ok()
     }
 
@@ -321,11 +321,11 @@ impl Exchange {
         let &Failure {
             fault,
             mut replay,
-            leaving,
+            drain,
         } = failure;
-        match leaving {
-            Some(Leaving::GoesAway) => self.report(Event::GoAway(conn)),
-            Some(Leaving::Finished) => self.report(Event::Finished(conn)),
+        match drain {
+            Some(DrainReason::GoesAway) => self.report(Event::GoAway(conn)),
+            Some(DrainReason::Finished) => self.report(Event::Finished(conn)),
             None => {}
         }
         if replay == Replay::Safe && !self.body.is_kept() {
@@ -344,7 +344,7 @@ impl Exchange {
     }
 }
 
-impl Load {
+impl ConnLoad {
     /// Creates the load of a connection without requests.
     pub(crate) fn new(conn: ConnId, messages: mpsc::UnboundedSender<Message>) -> Self {
         Self {
@@ -357,8 +357,8 @@ impl Load {
     }
 
     /// Counts a request until what is returned is dropped.
-    pub(crate) fn request(self: &Arc<Self>) -> Counted {
-        Counted::new(self, |load| &load.requests)
+    pub(crate) fn request(self: &Arc<Self>) -> CountGuard {
+        CountGuard::new(self, |load| &load.requests)
     }
 
     fn requests(&self) -> usize {
@@ -370,15 +370,15 @@ impl Load {
     }
 }
 
-impl Counted {
-    fn new(load: &Arc<Load>, what: fn(&Load) -> &AtomicUsize) -> Self {
+impl CountGuard {
+    fn new(load: &Arc<ConnLoad>, what: fn(&ConnLoad) -> &AtomicUsize) -> Self {
         what(load).fetch_add(1, Ordering::SeqCst);
         let load = Arc::clone(load);
         Self { load, what }
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountGuard {
     fn drop(&mut self) {
         (self.what)(&self.load).fetch_sub(1, Ordering::SeqCst);
         // A request that was let go of ends only here, after the router has sent another one in its place.
@@ -389,7 +389,7 @@ impl Drop for Counted {
     }
 }
 
-impl Interim {
+impl InterimCounter {
     /// Checks and counts a response before the final one.
     fn add(
         &mut self,
@@ -422,7 +422,7 @@ impl Failure {
         Self {
             fault,
             replay: Replay::Safe,
-            leaving: None,
+            drain: None,
         }
     }
 
@@ -430,7 +430,7 @@ impl Failure {
     /// sent GOAWAY (RFC 9113 section 6.8, RFC 9114 section 5.2), or the connection has ended.
     fn gone_away() -> Self {
         Self {
-            leaving: Some(Leaving::GoesAway),
+            drain: Some(DrainReason::GoesAway),
             ..Self::before_sending(Fault::Reset)
         }
     }
@@ -439,7 +439,7 @@ impl Failure {
         Self {
             fault,
             replay: Replay::MayHaveActed,
-            leaving: None,
+            drain: None,
         }
     }
 }

@@ -25,9 +25,9 @@ const KEEP_ALIVES: u32 = 60;
 
 pub(crate) struct Conn {
     requests: Requests,
-    /// The same socket, for what the kernel knows of it.
+    /// The same socket, for queries to the kernel.
     socket: Arc<OwnedFd>,
-    heard: tcp_info::SegmentCounter,
+    segments: tcp_info::SegmentCounter,
     /// Segments that had come when keep-alive was turned on; nothing if it was not.
     asked: Option<u64>,
     is_tls13: bool,
@@ -46,12 +46,12 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         .await
         .map_err(|_| Fault::Connect)?;
     let (conn, at) = (target.id, Instant::now());
-    let heard = Event::FirstPacket {
+    let first_packet = Event::FirstPacket {
         conn,
         rtt: at - began,
         at: Some(at),
     };
-    target.messages.send(Message::Event(heard)).ok();
+    target.messages.send(Message::Event(first_packet)).ok();
     set_options(&tcp);
     let local_port = tcp.local_addr().map_or(0, |address| address.port());
     let socket = tcp
@@ -82,7 +82,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let conn = Conn {
         requests,
         socket: Arc::new(socket),
-        heard: tcp_info::SegmentCounter::default(),
+        segments: tcp_info::SegmentCounter::default(),
         asked: None,
         is_tls13,
         chain,
@@ -134,7 +134,7 @@ impl Conn {
     }
 
     pub(crate) fn sample(&mut self) -> PathSample {
-        let sample = self.heard.sample(self.socket.as_fd());
+        let sample = self.segments.sample(self.socket.as_fd());
         if self
             .asked
             .is_some_and(|received| received < sample.received)
@@ -149,7 +149,7 @@ impl Conn {
     /// Turns on TCP keep-alive, which probes the peer. Data that is not acknowledged is repeated anyway. A peer that
     /// has acknowledged the request and is silent must answer the probe.
     pub(crate) fn probe(&mut self) {
-        self.asked = Some(self.heard.count());
+        self.asked = Some(self.segments.count());
         keep_alive(&self.socket, true);
     }
 

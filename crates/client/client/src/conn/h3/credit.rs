@@ -10,10 +10,10 @@ use tokio::sync::mpsc;
 use crate::message::{Event, Message};
 
 /// The stream credit of one connection.
-pub(super) struct Credit(Arc<State>);
+pub(super) struct StreamCredit(Arc<State>);
 
 /// Counts a request that has not opened its stream.
-pub(super) struct Opening(Arc<State>);
+pub(super) struct OpeningGuard(Arc<State>);
 
 struct State {
     reserve: Reserve,
@@ -25,7 +25,7 @@ struct State {
     is_waiting: AtomicBool,
 }
 
-impl Credit {
+impl StreamCredit {
     pub(super) fn new(
         reserve: Reserve,
         conn: ConnId,
@@ -41,9 +41,9 @@ impl Credit {
     }
 
     /// Counts a request until it has opened its stream.
-    pub(super) fn opening(&self) -> Opening {
+    pub(super) fn opening(&self) -> OpeningGuard {
         self.0.opening.fetch_add(1, Ordering::Relaxed);
-        Opening(Arc::clone(&self.0))
+        OpeningGuard(Arc::clone(&self.0))
     }
 
     /// Reports whether another request would get a stream at once. If not, an event says when that may have changed.
@@ -71,7 +71,7 @@ impl State {
     }
 }
 
-impl Drop for Opening {
+impl Drop for OpeningGuard {
     fn drop(&mut self) {
         self.0.opening.fetch_sub(1, Ordering::Relaxed);
         // A request that ended before it opened its stream leaves the stream in reserve.
@@ -134,7 +134,7 @@ mod tests {
         let (quic, _server) = one_stream().await;
         let reserve = h3_quic::Connection::new(quic).reserve();
         let (messages, mut events) = mpsc::unbounded_channel();
-        let credit = Credit::new(reserve, ConnId(1), messages);
+        let credit = StreamCredit::new(reserve, ConnId(1), messages);
         let opening = credit.opening();
         assert!(!credit.allows_another());
         assert!(events.is_empty());

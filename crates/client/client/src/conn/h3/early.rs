@@ -7,22 +7,22 @@ use tokio::sync::{RwLock, watch};
 
 use super::super::Failure;
 
-/// What becomes of early data on a connection.
+/// The outcome of early data on a connection.
 #[derive(Clone)]
-pub(super) struct Early {
+pub(super) struct EarlyData {
     /// Whether the server took it, once that is known and reported.
     taken: watch::Receiver<Option<bool>>,
-    /// Locked for reading by every request on a stream that may be rejected, for writing by whoever starts HTTP/3
+    /// Locked for reading by every request on a stream that may be rejected, for writing by the task that starts HTTP/3
     /// again. After a rejection quinn numbers streams from 0 again and keeps one waker per number. So every old stream
     /// must be gone before a new one is opened.
     streams: Arc<RwLock<()>>,
 }
 
-impl Early {
+impl EarlyData {
     pub(super) fn new() -> (Self, watch::Sender<Option<bool>>) {
-        let (tell, taken) = watch::channel(None);
+        let (announce, taken) = watch::channel(None);
         let streams = Arc::default();
-        (Self { taken, streams }, tell)
+        (Self { taken, streams }, announce)
     }
 
     /// Waits until the handshake is done and that is reported. True if it fails: then the connection says

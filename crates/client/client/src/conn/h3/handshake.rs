@@ -19,22 +19,22 @@ use quinn_proto::transport_parameters::TransportParameters;
 /// `disable_active_migration` (RFC 9000 section 18.2).
 const DISABLE_ACTIVE_MIGRATION: u64 = 0x0c;
 
-/// The TLS configuration of one connection, whose handshake it notes.
-pub(super) struct Watched {
+/// The TLS configuration of one connection. It records facts of the handshake.
+pub(super) struct ObservedConfig {
     inner: Arc<QuicClientConfig>,
     verifier: Arc<CountingVerifier>,
-    notes: Arc<Notes>,
+    facts: Arc<HandshakeFacts>,
 }
 
-/// What a handshake was like.
+/// Facts of a handshake.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct HandshakeFacts {
     has_verified: AtomicBool,
     is_refused: AtomicBool,
     stays: AtomicBool,
 }
 
-impl Notes {
+impl HandshakeFacts {
     /// Reports whether it resumed a session: then it verified no chain (RFC 8446 section 2.2).
     pub(super) fn is_resumed(&self) -> bool {
         !self.has_verified.load(Ordering::Relaxed)
@@ -52,23 +52,23 @@ impl Notes {
     }
 }
 
-impl Watched {
-    /// Returns the notes, too.
+impl ObservedConfig {
+    /// Returns the configuration and the facts that it will record.
     pub(super) fn new(
         inner: QuicClientConfig,
         verifier: Arc<CountingVerifier>,
-    ) -> (Self, Arc<Notes>) {
-        let notes = Arc::default();
-        let watched = Self {
+    ) -> (Self, Arc<HandshakeFacts>) {
+        let facts = Arc::default();
+        let config = Self {
             inner: Arc::new(inner),
             verifier,
-            notes: Arc::clone(&notes),
+            facts: Arc::clone(&facts),
         };
-        (watched, notes)
+        (config, facts)
     }
 }
 
-impl ClientConfig for Watched {
+impl ClientConfig for ObservedConfig {
     fn start_session(
         self: Arc<Self>,
         version: u32,
@@ -76,30 +76,30 @@ impl ClientConfig for Watched {
         parameters: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
         let inner = Arc::clone(&self.inner).start_session(version, name, parameters)?;
-        Ok(Box::new(WatchedSession {
+        Ok(Box::new(ObservedSession {
             inner,
             config: self,
         }))
     }
 }
 
-struct WatchedSession {
+struct ObservedSession {
     inner: Box<dyn Session>,
-    config: Arc<Watched>,
+    config: Arc<ObservedConfig>,
 }
 
-impl Session for WatchedSession {
+impl Session for ObservedSession {
     /// Reads handshake data, and counts what the verifier did for it. Chains are verified within this call. No other
     /// handshake reads meanwhile: all do so on the engine's thread.
     fn read_handshake(&mut self, bytes: &[u8]) -> Result<bool, TransportError> {
-        let (verifier, notes) = (&self.config.verifier, &self.config.notes);
+        let (verifier, facts) = (&self.config.verifier, &self.config.facts);
         let before = (verifier.chains_verified(), verifier.refusals());
         let read = self.inner.read_handshake(bytes);
         if verifier.chains_verified() > before.0 {
-            notes.has_verified.store(true, Ordering::Relaxed);
+            facts.has_verified.store(true, Ordering::Relaxed);
         }
         if verifier.refusals() > before.1 {
-            notes.is_refused.store(true, Ordering::Relaxed);
+            facts.is_refused.store(true, Ordering::Relaxed);
         }
         read
     }
@@ -134,7 +134,7 @@ impl Session for WatchedSession {
             let mut written = Vec::new();
             parameters.write(&mut written);
             let stays = has_parameter(&written, DISABLE_ACTIVE_MIGRATION);
-            self.config.notes.stays.store(stays, Ordering::Relaxed);
+            self.config.facts.stays.store(stays, Ordering::Relaxed);
         }
         parameters
     }

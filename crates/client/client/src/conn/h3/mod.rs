@@ -22,10 +22,10 @@ use quinn::{ConnectionError, Endpoint, VarInt};
 use route::{Fault, PathSample, Replay};
 use rustls::pki_types::CertificateDer;
 
-use self::credit::Credit;
-use self::early::Early;
+use self::credit::StreamCredit;
+use self::early::EarlyData;
 pub(crate) use self::open::open;
-use super::{Exchange, Failure, Interim, Leaving, cut_off};
+use super::{DrainReason, Exchange, Failure, InterimCounter, cut_off};
 use crate::response::Part;
 
 /// RFC 9114 section 8.1.
@@ -45,9 +45,9 @@ pub(crate) struct Conn {
     requests: Requests,
     go_away: GoAway,
     /// Once its handshake is done.
-    credit: Option<Credit>,
+    credit: Option<StreamCredit>,
     /// While its handshake is not done.
-    early: Option<Early>,
+    early: Option<EarlyData>,
     migrates: bool,
     local_is_v6: bool,
     window: u32,
@@ -62,7 +62,7 @@ impl Conn {
     pub(crate) fn exchange(&self, exchange: Exchange) -> impl Future<Output = ()> + use<> {
         let (mut requests, quic) = (self.requests.clone(), self.quic.clone());
         let (early, go_away) = (self.early.clone(), self.go_away.clone());
-        let opening = self.credit.as_ref().map(Credit::opening);
+        let opening = self.credit.as_ref().map(StreamCredit::opening);
         async move {
             let run = async {
                 let (head, error) = ((*exchange.head).clone(), |error| not_sent(&error, &quic));
@@ -91,12 +91,14 @@ impl Conn {
 
     /// Reports whether the server takes another request now.
     pub(crate) fn has_credit(&self) -> bool {
-        self.credit.as_ref().is_none_or(Credit::allows_another)
+        self.credit
+            .as_ref()
+            .is_none_or(StreamCredit::allows_another)
     }
 
     pub(crate) fn sample(&self) -> PathSample {
         let stats = self.quic.stats();
-        // quinn tells no variation; a quarter is what it has after a few equal samples.
+        // quinn does not report the variation. After a few equal samples it is a quarter.
         let (srtt, rttvar) = (stats.path.rtt, stats.path.rtt / 4);
         PathSample {
             received: stats.udp_rx.datagrams,
@@ -135,7 +137,7 @@ async fn run(
     exchange: &Exchange,
     stream: RequestStream<h3_quic::BidiStream<Bytes>, Bytes>,
     quic: &quinn::Connection,
-    early: Option<&Early>,
+    early: Option<&EarlyData>,
     go_away: GoAway,
 ) -> Result<u64, Failure> {
     let (sending, receiving) = stream.split();
@@ -161,7 +163,7 @@ async fn receive(
     exchange: &Exchange,
     mut stream: Receiving,
     quic: &quinn::Connection,
-    early: Option<&Early>,
+    early: Option<&EarlyData>,
     go_away: GoAway,
 ) -> Result<u64, Failure> {
     let fault = |error: &StreamError| stream_failure(error, quic);
@@ -220,7 +222,7 @@ async fn final_head(
     stream: &mut Receiving,
     quic: &quinn::Connection,
 ) -> Result<http::response::Parts, Failure> {
-    let mut interim = Interim::default();
+    let mut interim = InterimCounter::default();
     loop {
         let response = stream.recv_response().await;
         let response = response.map_err(|error| stream_failure(&error, quic))?;
@@ -350,7 +352,7 @@ fn stream_failure(error: &StreamError, quic: &quinn::Connection) -> Failure {
                 Failure::before_sending(Fault::Http11Required)
             }
             reason => Failure {
-                leaving: is_orderly(reason).then_some(Leaving::Finished),
+                drain: is_orderly(reason).then_some(DrainReason::Finished),
                 ..Failure::after_sending(close_fault(reason))
             },
         };

@@ -10,9 +10,9 @@ use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, ConnectionError, Endpoint, TransportConfig, VarInt, ZeroRttAccepted};
 use route::Fault;
 
-use super::credit::Credit;
-use super::early::Early;
-use super::handshake::{Notes, Watched};
+use super::credit::StreamCredit;
+use super::early::EarlyData;
+use super::handshake::{HandshakeFacts, ObservedConfig};
 use super::{Conn, H3_NO_ERROR, Requests, chain, close_fault, is_orderly, unspecified};
 use crate::conn::{self, CONN_WINDOW, MAX_HEAD_BYTES, Opened, STREAM_WINDOW, Target};
 use crate::message::{Event, Message};
@@ -35,12 +35,12 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let goes_early = early.is_some();
     let crypto = QuicClientConfig::try_from(early.unwrap_or_else(|| tls.quic()));
     let crypto = crypto.map_err(|_| Fault::Handshake)?;
-    let (crypto, notes) = Watched::new(crypto, tls.quic_verifier());
+    let (crypto, facts) = ObservedConfig::new(crypto, tls.quic_verifier());
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(Arc::new(transport()));
     let attempt = Attempt {
         began: Instant::now(),
-        notes,
+        facts,
         tls,
         endpoint,
         local_is_v6,
@@ -57,7 +57,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
         }
     }
     if connecting.handshake_data().await.is_ok() {
-        attempt.heard();
+        attempt.report_first_packet();
     }
     let quic = connecting.await.map_err(|error| attempt.fault(&error))?;
     let resumed = attempt.check_resumed(&quic)?;
@@ -75,7 +75,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
 /// An attempt to open a connection.
 struct Attempt<'a> {
     began: Instant,
-    notes: Arc<Notes>,
+    facts: Arc<HandshakeFacts>,
     tls: &'a Tls,
     endpoint: Endpoint,
     local_is_v6: bool,
@@ -90,7 +90,7 @@ impl Attempt<'_> {
         taken: ZeroRttAccepted,
     ) -> Result<Opened, Fault> {
         let mut started = start(&quic).await?;
-        let (early, tell) = Early::new();
+        let (early, announce) = EarlyData::new();
         let opened = Opened {
             conn: self.early_conn(&quic, &started, early.clone()),
             local_port: self.local_port(),
@@ -107,10 +107,10 @@ impl Attempt<'_> {
         if let Some(reason) = quic.close_reason() {
             return Err(self.fault(&reason));
         }
-        self.heard();
+        self.report_first_packet();
         let resumed = self.check_resumed(&quic)?;
         if !taken {
-            // What was begun early is void, and HTTP/3 as well.
+            // Streams that were opened early are void, and so is the HTTP/3 session.
             drop(started);
             early.no_streams().await;
             started = start(&quic).await?;
@@ -120,19 +120,19 @@ impl Attempt<'_> {
             local_port: self.local_port(),
             resumed,
             tls: Some(done),
-            early_taken: Some((tell, taken)),
+            early_taken: Some((announce, taken)),
         })
     }
 
     /// Returns why the handshake failed.
     fn fault(&self, error: &ConnectionError) -> Fault {
-        if self.notes.is_refused() {
+        if self.facts.is_refused() {
             return Fault::Certificate;
         }
         handshake_fault(error)
     }
 
-    fn heard(&self) {
+    fn report_first_packet(&self) {
         self.report(Event::FirstPacket {
             conn: self.target.id,
             rtt: self.began.elapsed(),
@@ -143,7 +143,7 @@ impl Attempt<'_> {
     /// Reports whether the handshake resumed a session. Fails with [`Fault::Certificate`], and closes the connection,
     /// if the app no longer accepts the session's chain.
     fn check_resumed(&self, quic: &quinn::Connection) -> Result<bool, Fault> {
-        let resumed = self.notes.is_resumed();
+        let resumed = self.facts.is_resumed();
         let host = &self.target.origin.host;
         if resumed && !self.tls.accepts_resumed(&chain(quic), host) {
             quic.close(H3_NO_ERROR, b"");
@@ -161,16 +161,21 @@ impl Attempt<'_> {
             endpoint: self.endpoint.clone(),
             requests: started.requests,
             go_away: started.go_away,
-            credit: Some(Credit::new(started.reserve, conn, messages)),
+            credit: Some(StreamCredit::new(started.reserve, conn, messages)),
             early: None,
-            migrates: self.notes.migrates(),
+            migrates: self.facts.migrates(),
             local_is_v6: self.local_is_v6,
             window: CONN_WINDOW,
         })
     }
 
     /// Returns the connection before its handshake is done.
-    fn early_conn(&self, quic: &quinn::Connection, started: &Started, early: Early) -> conn::Conn {
+    fn early_conn(
+        &self,
+        quic: &quinn::Connection,
+        started: &Started,
+        early: EarlyData,
+    ) -> conn::Conn {
         conn::Conn::H3(Conn {
             quic: quic.clone(),
             endpoint: self.endpoint.clone(),
@@ -179,7 +184,7 @@ impl Attempt<'_> {
             // No stream may be left of it if the server rejects early data.
             credit: None,
             early: Some(early),
-            migrates: self.notes.migrates(),
+            migrates: self.facts.migrates(),
             local_is_v6: self.local_is_v6,
             window: CONN_WINDOW,
         })

@@ -1,4 +1,4 @@
-//! Name resolution: by the platform, unless the app knows better.
+//! Name resolution: by the platform, unless the app gives the addresses.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,7 +6,7 @@ use route::{DnsAnswer, DnsRecords, Origin};
 
 /// The sources of addresses and HTTPS records.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct Resolver {
     /// Addresses that are used instead of asking.
     pub(crate) known: Vec<(String, Vec<IpAddr>)>,
     /// The name servers for HTTPS records.
@@ -14,7 +14,7 @@ pub(crate) struct Names {
     pub(crate) servers: std::sync::Arc<[SocketAddr]>,
 }
 
-impl Names {
+impl Resolver {
     /// Reports whether there are name servers to ask for HTTPS records.
     pub(crate) fn has_https_records(&self) -> bool {
         #[cfg(feature = "https-records")]

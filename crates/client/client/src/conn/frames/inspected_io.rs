@@ -1,4 +1,4 @@
-//! A connection on which frames are followed before h2 gets them.
+//! An I/O stream that inspects incoming frames before h2 gets them.
 
 use std::io;
 use std::pin::Pin;
@@ -11,39 +11,39 @@ use super::{Frames, LastBlocks, Notice};
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 16 << 10;
 
-/// A connection whose incoming frames are followed.
-pub(in crate::conn) struct Watched<T, F> {
+/// An I/O stream whose incoming frames are inspected.
+pub(in crate::conn) struct InspectedIo<T, F> {
     io: T,
     frames: Frames,
     read: Box<[u8]>,
-    /// What h2 gets next, from `given` on.
+    /// Bytes for h2; those before `given` have been passed on.
     passed: Vec<u8>,
     given: usize,
     /// Whether settings have come that are not reported yet.
     settings: bool,
-    tell: F,
+    notify: F,
 }
 
-impl<T, F: FnMut(Notice)> Watched<T, F> {
+impl<T, F: FnMut(Notice)> InspectedIo<T, F> {
     /// Wraps a stream. It reports a GOAWAY as its header comes, and settings once the reader has acted on them, which
     /// is when it reads on.
-    pub(in crate::conn) fn new(io: T, tell: F) -> (Self, LastBlocks) {
+    pub(in crate::conn) fn new(io: T, notify: F) -> (Self, LastBlocks) {
         let frames = Frames::default();
         let last_blocks = frames.last_blocks.clone();
-        let watched = Self {
+        let inspected = Self {
             io,
             frames,
             read: vec![0; READ_BYTES].into(),
             passed: Vec::with_capacity(READ_BYTES),
             given: 0,
             settings: false,
-            tell,
+            notify,
         };
-        (watched, last_blocks)
+        (inspected, last_blocks)
     }
 }
 
-impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for Watched<T, F> {
+impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for InspectedIo<T, F> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -56,7 +56,7 @@ impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for Watched<T, F>
             passed,
             given,
             settings,
-            tell,
+            notify,
         } = &mut *self;
         loop {
             let rest = &passed[*given..];
@@ -67,7 +67,7 @@ impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for Watched<T, F>
                 return Poll::Ready(Ok(()));
             }
             if std::mem::take(settings) {
-                tell(Notice::Settings);
+                notify(Notice::Settings);
             }
             let mut came = ReadBuf::new(read);
             ready!(Pin::new(&mut *io).poll_read(context, &mut came))?;
@@ -81,13 +81,13 @@ impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for Watched<T, F>
             }
             frames.read(came.filled(), passed, |notice| match notice {
                 Notice::Settings => *settings = true,
-                Notice::GoAway => tell(Notice::GoAway),
+                Notice::GoAway => notify(Notice::GoAway),
             });
         }
     }
 }
 
-impl<T: AsyncWrite + Unpin, F: Unpin> AsyncWrite for Watched<T, F> {
+impl<T: AsyncWrite + Unpin, F: Unpin> AsyncWrite for InspectedIo<T, F> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

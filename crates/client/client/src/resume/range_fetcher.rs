@@ -1,4 +1,4 @@
-//! Requests for a part of a body, and the check that an answer is that part.
+//! Range requests for a body, and the check that a response is the requested part of the same body.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use route::Policy;
 
 use crate::error::Error;
 use crate::mailbox::{Mailbox, Outbound};
-use crate::message::{Ended, Message};
+use crate::message::{EndedRequest, Message};
 use crate::metrics::Outcome;
 use crate::report::{Progress, Report};
 use crate::response::Response;
@@ -41,9 +41,9 @@ pub(crate) fn coding_of(head: &response::Parts) -> Vec<HeaderValue> {
     values.cloned().collect()
 }
 
-/// What is needed to ask for the rest of a body.
+/// Requests ranges of one body (RFC 9110 section 14).
 #[derive(Clone)]
-pub(crate) struct Rest {
+pub(crate) struct RangeFetcher {
     pub(crate) mailbox: Mailbox,
     /// The request, without a body.
     pub(crate) outbound: Outbound,
@@ -54,17 +54,17 @@ pub(crate) struct Rest {
     pub(crate) until: Option<Instant>,
 }
 
-impl Rest {
-    /// Records where the body comes from now.
-    pub(super) fn note(&self, report: &mut Report, part: &Report) {
+impl RangeFetcher {
+    /// Updates the report: the body comes from another connection now.
+    pub(super) fn update_report(&self, report: &mut Report, part: &Report) {
         report.resume(part);
         self.outbound.progress.set(report.clone());
     }
 
     /// Reports the end of the response after `response_bytes` bytes.
-    pub(crate) fn tell_end(&self, response_bytes: u64, outcome: Outcome) {
+    pub(crate) fn report_end(&self, response_bytes: u64, outcome: Outcome) {
         let report = self.outbound.progress.report();
-        let ended = Ended {
+        let ended = EndedRequest {
             origin: self.outbound.origin.clone(),
             label: self.outbound.label.clone(),
             request_bytes: 0,
@@ -75,18 +75,18 @@ impl Rest {
             report,
             outcome,
         };
-        self.mailbox.tell(Message::Ended(Box::new(ended)));
+        self.mailbox.send(Message::RequestEnded(Box::new(ended)));
     }
 
-    /// Returns the same for a part that is no request of its kind: nothing is learnt from its time or size.
-    pub(super) fn untaught(mut self) -> Self {
+    /// Returns a copy whose requests teach the router nothing: a part is no typical request of its kind.
+    pub(super) fn without_learning(mut self) -> Self {
         let traits = &mut self.outbound.traits;
         (traits.urgent, traits.bytes) = (true, Some(self.length));
         self
     }
 
     /// Requests a part. The answer is that part of the same body, or an error.
-    pub(crate) fn ask(
+    pub(crate) fn fetch(
         &self,
         part: Range<u64>,
         policy: Policy,
