@@ -9,21 +9,21 @@
 //!
 //! ```text
 //!   OkHttp's thread             |            the engine's thread
-//!   Native.open  --------- pipe::pipe ------> Engine::spawn(door::serve)
+//!   Native.open  --------- pipe::pipe ------> Engine::spawn(connection::serve)
 //!   Native.write -> AppEnd::write ~~~~~~~~~~> http1::request_head, Body::take -> Request::send
 //!   Native.read  <- AppEnd::read  <~~~~~~~~~~ http1::response_head, chunks    <- Response::chunk
 //!   Native.close -> AppEnd::close ~~~~~~~~~~> the request is dropped, which cancels it
-//!                                             end::End: why the engine ended the socket
+//!                                             CloseReason: why the engine closed the socket
 //! ```
 //!
-//! Reading and writing block, as they do on any socket. The engine's thread asks the JVM only to
+//! Reading and writing block, as they do on any socket. The engine's thread calls the JVM only to
 //! check certificates (`trust.rs`). No native method lets a panic out: it becomes an exception.
 
-mod door;
-mod end;
+mod close_reason;
+mod connection;
 mod handles;
 mod http1;
-mod memories;
+mod memory_folders;
 mod native;
 mod pipe;
 mod trust;

@@ -9,14 +9,14 @@ use jni::objects::{JByteArray, JClass, JLongArray, JObject, JObjectArray, JStrin
 use jni::sys::{jboolean, jint, jlong};
 use jni::{Env, EnvUnowned};
 
-use crate::door::{self, CallOptions, Door, Facts, News};
-use crate::end::End;
+use crate::close_reason::CloseReason;
+use crate::connection::{self, CallOptions, ConnectionContext, ResponseFacts, SocketState};
 use crate::handles::Handles;
-use crate::memories::Memories;
+use crate::memory_folders::MemoryFolders;
 use crate::pipe::{self, AppEnd, Stopped};
 use crate::trust::JavaTrust;
 
-/// What reads and writes return besides the kinds of ends.
+/// Return values of reads and writes besides those of [`CloseKind`](crate::close_reason::CloseKind).
 const TIMED_OUT: jint = -2;
 const CLOSED: jint = -3;
 const REFUSED: jint = -4;
@@ -26,14 +26,14 @@ const COPY: usize = 8 << 10;
 static ENGINES: Handles<Engine> = Handles::new();
 static SOCKETS: Handles<Socket> = Handles::new();
 /// An engine drops its trust when it ends, after it has written its memory.
-static MEMORIES: Memories<JavaTrust> = Memories::new();
+static MEMORY_FOLDERS: MemoryFolders<JavaTrust> = MemoryFolders::new();
 
 struct Socket {
     engine: Weak<Engine>,
-    pipe: AppEnd<End>,
-    news: Arc<Mutex<News>>,
-    /// Why the engine ended it, for the message of an exception.
-    why: Mutex<String>,
+    pipe: AppEnd<CloseReason>,
+    state: Arc<Mutex<SocketState>>,
+    /// The message of the reason why the engine closed it, for an exception.
+    end_message: Mutex<String>,
 }
 
 type Outcome<T> = Result<T, Failure>;
@@ -83,7 +83,7 @@ native! {
         }
         if !memory.is_null() {
             let folder = memory.try_to_string(env)?;
-            if MEMORIES.claim(&folder, &trust) {
+            if MEMORY_FOLDERS.claim(&folder, &trust) {
                 builder = builder.memory(folder);
             }
         }
@@ -162,7 +162,7 @@ native! {
 }
 
 native! {
-    /// Returns what an engine's last requests took, as CSV with a header.
+    /// Returns the measurements of an engine's last requests, as CSV with a header.
     fn Java_commute_client_Native_metricsCsv(
         env,
         engine: jlong,
@@ -195,7 +195,7 @@ native! {
 }
 
 native! {
-    /// Reports that a request which failed here worked without the engine.
+    /// Reports that a request which failed in the engine succeeded in the app's own client.
     fn Java_commute_client_Native_workedWithout(_, engine: jlong) {
         if let Some(engine) = ENGINES.get(engine) {
             engine.fallback_succeeded();
@@ -222,22 +222,22 @@ native! {
             connect_limit: milliseconds(connect_limit_ms),
             ..CallOptions::default()
         };
-        let news = Arc::new(Mutex::new(News {
+        let state = Arc::new(Mutex::new(SocketState {
             options,
-            ..News::default()
+            ..SocketState::default()
         }));
-        let (app, theirs) = pipe::pipe();
-        let door = Door {
+        let (app_end, engine_end) = pipe::pipe();
+        let context = ConnectionContext {
             engine: Arc::downgrade(&engine),
             origin: origin(&host, port),
-            news: Arc::clone(&news),
+            state: Arc::clone(&state),
         };
-        engine.spawn(door::serve(door, theirs));
+        engine.spawn(connection::serve(context, engine_end));
         Ok(SOCKETS.add(Socket {
             engine: Arc::downgrade(&engine),
-            pipe: app,
-            news,
-            why: Mutex::default(),
+            pipe: app_end,
+            state,
+            end_message: Mutex::default(),
         }))
     }
 }
@@ -253,7 +253,7 @@ native! {
         pool: jint,
     ) {
         if let Some(socket) = SOCKETS.get(socket) {
-            lock(&socket.news).options = CallOptions {
+            lock(&socket.state).options = CallOptions {
                 connect_limit: milliseconds(connect_limit_ms),
                 resends,
                 pool,
@@ -390,24 +390,24 @@ native! {
     /// Returns why the engine ended a socket.
     fn Java_commute_client_Native_whyEnded(env, socket: jlong) -> JString<'a> {
         let socket = SOCKETS.get(socket);
-        let why = socket.map(|socket| lock(&socket.why).clone());
-        Ok(env.new_string(why.unwrap_or_default())?)
+        let message = socket.map(|socket| lock(&socket.end_message).clone());
+        Ok(env.new_string(message.unwrap_or_default())?)
     }
 }
 
 impl Socket {
-    fn stopped(&self, stopped: Stopped<End>) -> jint {
+    fn stopped(&self, stopped: Stopped<CloseReason>) -> jint {
         match stopped {
             Stopped::TimedOut => TIMED_OUT,
             Stopped::Closed => CLOSED,
             Stopped::Refused => REFUSED,
             Stopped::Ended(end) => {
                 let (was_sent, resends) = {
-                    let news = lock(&self.news);
-                    (news.progress.report().is_some(), news.options.resends)
+                    let state = lock(&self.state);
+                    (state.progress.report().is_some(), state.options.resends)
                 };
-                let End { kind, why } = end.known(was_sent, resends);
-                *lock(&self.why) = why;
+                let CloseReason { kind, message } = end.for_request(was_sent, resends);
+                *lock(&self.end_message) = message;
                 kind as jint
             }
         }
@@ -431,8 +431,8 @@ impl Socket {
 
     /// Returns the pool where the socket is idle.
     fn idle_in(&self) -> Option<jint> {
-        let news = lock(&self.news);
-        news.idle.then_some(news.options.pool)
+        let state = lock(&self.state);
+        state.idle.then_some(state.options.pool)
     }
 }
 
@@ -450,11 +450,11 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-fn facts(socket: jlong) -> Option<Facts> {
+fn facts(socket: jlong) -> Option<ResponseFacts> {
     let socket = SOCKETS.get(socket)?;
-    let news = lock(&socket.news);
-    let so_far = || Some(news.facts_of(news.progress.report()?, false));
-    news.facts.clone().or_else(so_far)
+    let state = lock(&socket.state);
+    let so_far = || Some(state.facts_of(state.progress.report()?, false));
+    state.facts.clone().or_else(so_far)
 }
 
 fn origin(host: &str, port: u16) -> String {

@@ -20,7 +20,7 @@ pub(crate) struct AppEnd<E>(Arc<Shared<E>>);
 #[derive(Debug)]
 pub(crate) struct EngineEnd<E: Default>(Arc<Shared<E>>);
 
-/// Why the app's end has nothing to read.
+/// The reason why the app's end cannot read or write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stopped<E> {
     /// Nothing came in time.
@@ -51,7 +51,7 @@ struct State<E> {
     /// The engine has a connection for the first request.
     connected: bool,
     closed: bool,
-    /// What the app writes is not taken.
+    /// Whether bytes of the app are refused.
     refused: bool,
     ended: Option<E>,
     /// The engine's task waits for bytes, or room.
@@ -400,7 +400,7 @@ mod tests {
         drop(engine);
     }
 
-    /// Whoever wakes the engine may lose the processor to it.
+    /// A thread that wakes the engine may lose the processor to it.
     #[test]
     fn the_engine_is_woken_with_the_lock_free() {
         struct Woken(Arc<Shared<u8>>, AtomicUsize);

@@ -9,7 +9,7 @@ mod response;
 
 pub(crate) use request::{Body, Head, Malformed, head as request_head};
 pub(crate) use response::{
-    Framing, InvalidLength, Shape, chunk, head as response_head, last_chunk,
+    Framing, InvalidLength, ResponsePlan, chunk, head as response_head, last_chunk,
 };
 
 /// Bytes of a head, also the most that OkHttp accepts.

@@ -1,4 +1,4 @@
-//! Reads requests.
+//! Parses HTTP/1.1 requests.
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::header::{CONTENT_LENGTH, EXPECT, TRANSFER_ENCODING};

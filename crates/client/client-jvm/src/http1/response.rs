@@ -1,4 +1,4 @@
-//! Writes responses.
+//! Writes responses as HTTP/1.1.
 
 use std::io::Write as _;
 
@@ -17,9 +17,9 @@ pub(crate) enum Framing {
     Chunked,
 }
 
-/// How a response is passed on.
+/// How a response is written: its framing and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct ResponsePlan {
     pub(crate) framing: Framing,
     /// The length that the server gave, which the head repeats.
     pub(crate) content_length: Option<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidLength;
 
-impl Shape {
+impl ResponsePlan {
     /// Decides how a response is passed on. Over HTTP/2 and HTTP/3, trailers may follow a body of any length; HTTP/1.1
     /// carries them in chunked bodies only.
     pub(crate) fn of(
@@ -93,7 +93,7 @@ pub(crate) fn head(
     status: StatusCode,
     with_reason: bool,
     headers: &HeaderMap,
-    shape: Shape,
+    plan: ResponsePlan,
 ) {
     let reason = status.canonical_reason().filter(|_| with_reason);
     let line = format_args!(
@@ -104,10 +104,10 @@ pub(crate) fn head(
     // Writing to memory cannot fail.
     write!(into.writer(), "{line}").ok();
     fields(into, headers);
-    if let Some(length) = shape.content_length {
+    if let Some(length) = plan.content_length {
         write!(into.writer(), "content-length: {length}\r\n").ok();
     }
-    if shape.framing == Framing::Chunked {
+    if plan.framing == Framing::Chunked {
         into.put_slice(b"transfer-encoding: chunked\r\n");
     }
     into.put_slice(b"\r\n");
@@ -154,32 +154,32 @@ mod tests {
         std::str::from_utf8(bytes).unwrap_or("not UTF-8")
     }
 
-    fn shape(method: &Method, status: u16, over_h1: bool, lengths: &[&'static str]) -> Shaped {
+    fn plan(method: &Method, status: u16, over_h1: bool, lengths: &[&'static str]) -> Planned {
         let mut headers = HeaderMap::new();
         for length in lengths {
             headers.append(CONTENT_LENGTH, HeaderValue::from_static(length));
         }
         let status = StatusCode::from_u16(status).unwrap_or_default();
-        let shape = Shape::of(method, status, over_h1, &headers)?;
-        Ok((shape.framing, shape.body_bytes))
+        let plan = ResponsePlan::of(method, status, over_h1, &headers)?;
+        Ok((plan.framing, plan.body_bytes))
     }
 
-    type Shaped = Result<(Framing, Option<u64>), InvalidLength>;
+    type Planned = Result<(Framing, Option<u64>), InvalidLength>;
 
     #[test]
     fn bodies_are_framed_so_that_trailers_can_follow() {
         use Framing::{Chunked, Length, None as NoBody};
         let get = |status, over_h1, lengths: &[&'static str]| {
-            shape(&Method::GET, status, over_h1, lengths)
+            plan(&Method::GET, status, over_h1, lengths)
         };
         for over_h1 in [true, false] {
             assert_eq!(get(200, over_h1, &[]), Ok((Chunked, None)));
             assert_eq!(get(204, over_h1, &[]), Ok((NoBody, Some(0))));
             assert_eq!(get(304, over_h1, &[]), Ok((NoBody, Some(0))));
             assert_eq!(get(304, over_h1, &["5"]), Ok((Chunked, Some(0))));
-            let head = shape(&Method::HEAD, 200, over_h1, &["5"]);
+            let head = plan(&Method::HEAD, 200, over_h1, &["5"]);
             assert_eq!(head, Ok((NoBody, Some(0))));
-            let head = shape(&Method::HEAD, 304, over_h1, &["5"]);
+            let head = plan(&Method::HEAD, 304, over_h1, &["5"]);
             assert_eq!(head, Ok((NoBody, Some(0))));
         }
         assert_eq!(get(200, true, &["5"]), Ok((Length(5), Some(5))));
@@ -201,8 +201,8 @@ mod tests {
                 for (method, status) in
                     [(Method::GET, 200), (Method::HEAD, 200), (Method::GET, 304)]
                 {
-                    let shaped = shape(&method, status, over_h1, lengths);
-                    assert_eq!(shaped, Err(InvalidLength), "{lengths:?}");
+                    let planned = plan(&method, status, over_h1, lengths);
+                    assert_eq!(planned, Err(InvalidLength), "{lengths:?}");
                 }
             }
         }
@@ -218,8 +218,8 @@ mod tests {
         headers.append(CONTENT_LENGTH, HeaderValue::from_static("5, 5"));
         let text_of = |status, over_h1, headers: &HeaderMap| {
             let mut bytes = BytesMut::new();
-            if let Ok(shape) = Shape::of(&Method::GET, status, over_h1, headers) {
-                head(&mut bytes, status, over_h1, headers, shape);
+            if let Ok(plan) = ResponsePlan::of(&Method::GET, status, over_h1, headers) {
+                head(&mut bytes, status, over_h1, headers, plan);
             }
             text(&bytes).to_owned()
         };

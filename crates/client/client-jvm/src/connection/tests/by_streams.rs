@@ -157,7 +157,9 @@ fn a_body_that_breaks_off_has_no_end() {
             text += &rest;
             assert!(!text.contains("\r\n0\r\n"), "{length:?} {reason}: {text}");
             match end {
-                Stopped::Ended(end) => assert_eq!(end.kind, Kind::EndOfStream, "{}", end.why),
+                Stopped::Ended(end) => {
+                    assert_eq!(end.kind, CloseKind::EndOfStream, "{}", end.message);
+                }
                 other => panic!("{length:?} {reason}: {other:?}"),
             }
         });
@@ -236,7 +238,7 @@ fn a_host_of_the_app_is_the_authority() {
 #[test]
 fn a_call_that_wants_no_second_request_sends_one() {
     with_streams(async |socket, mut streams| {
-        lock(&socket.news).options.resends = false;
+        lock(&socket.state).options.resends = false;
         socket.write(GET);
         let (_, mut respond) = streams.recv().await.unwrap();
         respond.send_reset(h2::Reason::REFUSED_STREAM);
@@ -244,6 +246,6 @@ fn a_call_that_wants_no_second_request_sends_one() {
         assert!(matches!(end, Stopped::Ended(_)), "{end:?}");
         assert!(streams.try_recv().is_err());
         // The app's own client must not send it either.
-        assert!(lock(&socket.news).progress.report().is_some());
+        assert!(lock(&socket.state).progress.report().is_some());
     });
 }

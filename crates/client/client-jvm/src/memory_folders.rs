@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Folders, each with something that lives as long as the engine that has it.
-pub(crate) struct Memories<T>(Mutex<BTreeMap<String, Weak<T>>>);
+/// Folders in use, each with an object that lives as long as its engine.
+pub(crate) struct MemoryFolders<T>(Mutex<BTreeMap<String, Weak<T>>>);
 
-impl<T> Memories<T> {
+impl<T> MemoryFolders<T> {
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(BTreeMap::new()))
     }
@@ -29,15 +29,15 @@ mod tests {
 
     #[test]
     fn a_folder_has_one_engine_at_a_time() {
-        let memories = Memories::new();
+        let folders = MemoryFolders::new();
         let (first, second) = (Arc::new(1), Arc::new(2));
-        assert!(memories.claim("a", &first));
-        assert!(!memories.claim("a", &second));
-        assert!(memories.claim("b", &second));
+        assert!(folders.claim("a", &first));
+        assert!(!folders.claim("a", &second));
+        assert!(folders.claim("b", &second));
         let last_request = Arc::clone(&first);
         drop(first);
-        assert!(!memories.claim("a", &second), "it has not ended");
+        assert!(!folders.claim("a", &second), "it has not ended");
         drop(last_request);
-        assert!(memories.claim("a", &second));
+        assert!(folders.claim("a", &second));
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use client::{BodyWriter, Request, Response};
 
-use super::{Connection, Stop};
-use crate::end::End;
+use super::{Connection, StopReason};
+use crate::close_reason::CloseReason;
 use crate::http1::Body;
 use crate::pipe::EngineEnd;
 
@@ -18,7 +18,7 @@ pub(super) const HELD_BODY: u64 = 64 << 10;
 const HELD_WAIT: Duration = Duration::from_millis(50);
 
 /// A request that has been answered.
-pub(super) struct Sent {
+pub(super) struct AnsweredRequest {
     pub(super) response: Response,
     /// Whether the app has written the whole body.
     pub(super) body_is_whole: bool,
@@ -26,26 +26,31 @@ pub(super) struct Sent {
 
 impl Connection<'_> {
     /// Sends a request and its body.
-    pub(super) async fn send(&mut self, mut body: Body, request: Request) -> Result<Sent, Stop> {
+    pub(super) async fn send(
+        &mut self,
+        mut body: Body,
+        request: Request,
+    ) -> Result<AnsweredRequest, StopReason> {
         let length = body.length();
-        let mut begun = BytesMut::new();
+        let mut buffered = BytesMut::new();
         if length.is_some_and(|length| length <= HELD_BODY) {
-            let holding = self.hold(&mut body, &mut begun);
+            let holding = self.hold(&mut body, &mut buffered);
             if let Ok(held) = tokio::time::timeout(HELD_WAIT, holding).await {
                 held?;
-                let response = self.whole(request.body(begun.freeze())).await?;
-                return Ok(Sent {
+                let response = self.whole(request.body(buffered.freeze())).await?;
+                return Ok(AnsweredRequest {
                     response,
                     body_is_whole: true,
                 });
             }
         }
         let (request, writer) = request.streamed(length);
-        self.streamed(begun.freeze(), body, request, writer).await
+        self.streamed(buffered.freeze(), body, request, writer)
+            .await
     }
 
     /// Reads a body to its end.
-    async fn hold(&mut self, body: &mut Body, held: &mut BytesMut) -> Result<(), Stop> {
+    async fn hold(&mut self, body: &mut Body, held: &mut BytesMut) -> Result<(), StopReason> {
         while !body.is_at_end() {
             match body.take(&mut self.unread)? {
                 Some(data) if held.is_empty() => *held = data.into(),
@@ -56,10 +61,10 @@ impl Connection<'_> {
         Ok(())
     }
 
-    async fn whole(&self, request: Request) -> Result<Response, Stop> {
+    async fn whole(&self, request: Request) -> Result<Response, StopReason> {
         tokio::select! {
             response = self.sent(request) => response,
-            () = self.pipe.closed() => Err(Stop::Closed),
+            () = self.pipe.closed() => Err(StopReason::ClosedByApp),
         }
     }
 
@@ -67,24 +72,24 @@ impl Connection<'_> {
     /// has failed to. So if the engine takes no more of the body, the app's next write fails.
     async fn streamed(
         &mut self,
-        begun: Bytes,
+        buffered: Bytes,
         body: Body,
         request: Request,
         writer: BodyWriter,
-    ) -> Result<Sent, Stop> {
+    ) -> Result<AnsweredRequest, StopReason> {
         let mut sent = pin!(self.sent(request));
-        let mut upload = pin!(upload(begun, body, &mut self.unread, self.pipe, writer));
+        let mut upload = pin!(upload(buffered, body, &mut self.unread, self.pipe, writer));
         let (mut response, mut whole) = (None, None);
         loop {
             tokio::select! {
                 answer = &mut sent, if response.is_none() => response = Some(answer?),
                 done = &mut upload, if whole.is_none() => whole = Some(done?),
-                () = self.pipe.closed() => return Err(Stop::Closed),
+                () = self.pipe.closed() => return Err(StopReason::ClosedByApp),
             }
             if let Some(body_is_whole) = whole
                 && let Some(response) = response.take()
             {
-                return Ok(Sent {
+                return Ok(AnsweredRequest {
                     response,
                     body_is_whole,
                 });
@@ -95,13 +100,13 @@ impl Connection<'_> {
 
 /// Passes a body on; returns whether the app has written all of it.
 async fn upload(
-    begun: Bytes,
+    buffered: Bytes,
     mut body: Body,
     unread: &mut BytesMut,
-    pipe: &EngineEnd<End>,
+    pipe: &EngineEnd<CloseReason>,
     mut writer: BodyWriter,
-) -> Result<bool, Stop> {
-    if !begun.is_empty() && writer.write(begun).await.is_err() {
+) -> Result<bool, StopReason> {
+    if !buffered.is_empty() && writer.write(buffered).await.is_err() {
         return refuse(body, unread, pipe);
     }
     while !body.is_at_end() {
@@ -121,7 +126,11 @@ async fn upload(
 }
 
 /// Makes the app's next write fail, unless it has written all.
-fn refuse(mut body: Body, unread: &mut BytesMut, pipe: &EngineEnd<End>) -> Result<bool, Stop> {
+fn refuse(
+    mut body: Body,
+    unread: &mut BytesMut,
+    pipe: &EngineEnd<CloseReason>,
+) -> Result<bool, StopReason> {
     pipe.refuse(unread);
     while body.take(unread)?.is_some() {}
     let is_whole = body.is_at_end();

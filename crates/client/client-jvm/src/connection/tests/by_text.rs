@@ -50,7 +50,9 @@ fn a_body_that_breaks_off_has_no_end() {
             let (text, end) = socket.read_to_end();
             assert!(!text.contains("\r\n0\r\n"), "{text}");
             match end {
-                Stopped::Ended(end) => assert_eq!(end.kind, Kind::EndOfStream, "{}", end.why),
+                Stopped::Ended(end) => {
+                    assert_eq!(end.kind, CloseKind::EndOfStream, "{}", end.message);
+                }
                 other => panic!("{other:?}"),
             }
         });
@@ -85,7 +87,9 @@ fn a_head_that_only_okhttp_may_read_is_told_apart() {
     with_answer(get, answer, false, async |socket| {
         let (_, end) = socket.read_to_end();
         match end {
-            Stopped::Ended(end) => assert_eq!(end.kind, Kind::MalformedHead, "{}", end.why),
+            Stopped::Ended(end) => {
+                assert_eq!(end.kind, CloseKind::MalformedHead, "{}", end.message);
+            }
             other => panic!("{other:?}"),
         }
     });

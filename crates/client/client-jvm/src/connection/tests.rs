@@ -15,14 +15,14 @@ use server::{Config, Server};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::body::HELD_BODY;
+use super::upload::HELD_BODY;
 use super::*;
 use crate::pipe::{self, AppEnd, Stopped};
 
 /// Bytes written to a socket that leads to a server on loopback, and what comes back.
 struct Socket {
-    pipe: AppEnd<End>,
-    news: Arc<Mutex<News>>,
+    pipe: AppEnd<CloseReason>,
+    state: Arc<Mutex<SocketState>>,
 }
 
 /// Runs `test` with a socket to a server.
@@ -96,15 +96,15 @@ fn open(engine: &Arc<Engine>, origin: &str) -> Socket {
 
 fn open_within(engine: &Arc<Engine>, origin: &str, connect_limit: Duration) -> Socket {
     let (app, theirs) = pipe::pipe();
-    let news = Arc::new(Mutex::new(News::default()));
-    lock(&news).options.connect_limit = Some(connect_limit);
-    let door = Door {
+    let state = Arc::new(Mutex::new(SocketState::default()));
+    lock(&state).options.connect_limit = Some(connect_limit);
+    let context = ConnectionContext {
         engine: Arc::downgrade(engine),
         origin: origin.to_owned(),
-        news: Arc::clone(&news),
+        state: Arc::clone(&state),
     };
-    engine.spawn(serve(door, theirs));
-    Socket { pipe: app, news }
+    engine.spawn(serve(context, theirs));
+    Socket { pipe: app, state }
 }
 
 impl Socket {
@@ -154,7 +154,7 @@ impl Socket {
     }
 
     /// Reads to the end of the socket, and returns how it ended.
-    fn read_to_end(&self) -> (String, Stopped<End>) {
+    fn read_to_end(&self) -> (String, Stopped<CloseReason>) {
         let mut text = Vec::new();
         loop {
             match self.pipe.read(1 << 20, Some(PATIENCE)) {
@@ -202,7 +202,7 @@ fn requests_follow_each_other_on_one_socket_and_arrive_over_http_3() {
                 "{response:?}"
             );
             assert_eq!(response.body, "ok\n");
-            let facts = socket.news.lock().unwrap().facts.clone().unwrap();
+            let facts = socket.state.lock().unwrap().facts.clone().unwrap();
             assert_eq!(facts.report.protocol, Protocol::H3);
             assert!(facts.report.reused == reused && facts.chunked_here);
             // The first request is said to have opened the connection that OkHttp waited for.
@@ -220,14 +220,14 @@ fn an_idle_socket_does_not_keep_the_engine() {
         socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
         socket.response();
         assert_eq!(Arc::strong_count(&engine), 1);
-        assert!(lock(&socket.news).idle);
+        assert!(lock(&socket.state).idle);
         // Else a request that follows would count as sent.
-        let progress = socket.news.lock().unwrap().progress.clone();
+        let progress = socket.state.lock().unwrap().progress.clone();
         assert!(progress.report().is_none());
         // Waits for the engine's thread.
         drop(engine);
         let ended = socket.pipe.read(1, Some(Duration::from_secs(20)));
-        assert_eq!(ended, Err(Stopped::Ended(End::default())));
+        assert_eq!(ended, Err(Stopped::Ended(CloseReason::default())));
     });
 }
 
@@ -287,7 +287,7 @@ fn an_app_that_waits_for_continue_is_told_to() {
 fn what_is_no_request_ends_the_socket_with_the_reason() {
     with_server(|socket| {
         socket.write("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
-        let end = End::new(Kind::Unavailable, "the target is not a path");
+        let end = CloseReason::new(CloseKind::Unavailable, "the target is not a path");
         assert_eq!(socket.pipe.read(1, None), Err(Stopped::Ended(end)));
     });
 }
@@ -300,7 +300,7 @@ fn a_server_that_is_not_there_cannot_have_acted() {
     let read = || socket.pipe.read(1, None).map(drop);
     for stopped in [socket.pipe.connect(), read()] {
         match stopped {
-            Err(Stopped::Ended(end)) => assert_eq!(end.kind, Kind::NotSent, "{}", end.why),
+            Err(Stopped::Ended(end)) => assert_eq!(end.kind, CloseKind::NotSent, "{}", end.message),
             other => panic!("{other:?}"),
         }
     }
@@ -328,14 +328,16 @@ fn a_connection_is_waited_for_no_longer_than_the_app_allows() {
         std::thread::sleep(Duration::from_millis(1));
     }
     // A request on an open socket, by a call with another limit, and a socket that is opened.
-    lock(&socket.news).options.connect_limit = Some(limit);
+    lock(&socket.state).options.connect_limit = Some(limit);
     socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let opening = open_within(&engine, &server.origin(), limit);
     let connect = opening.pipe.connect();
     let read = socket.pipe.read(1, Some(Duration::from_secs(10)));
     for stopped in [connect, read.map(drop)] {
         match stopped {
-            Err(Stopped::Ended(end)) => assert_eq!(end.kind, Kind::ConnectTimedOut, "{}", end.why),
+            Err(Stopped::Ended(end)) => {
+                assert_eq!(end.kind, CloseKind::ConnectTimedOut, "{}", end.message);
+            }
             other => panic!("{other:?}"),
         }
     }

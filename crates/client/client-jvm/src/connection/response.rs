@@ -8,21 +8,21 @@ use client::{Engine, Error, Progress, Protocol, Response};
 use http::header::{CONNECTION, TRANSFER_ENCODING};
 use http::{HeaderMap, Method};
 
-use super::{Connection, Stop};
-use crate::end::{End, Kind};
-use crate::http1::{self, Framing, InvalidLength, Shape};
+use super::{Connection, StopReason};
+use crate::close_reason::{CloseKind, CloseReason};
+use crate::http1::{self, Framing, InvalidLength, ResponsePlan};
 
 /// Bytes of a response's head and body that are written at once.
 const PIECE: usize = 16 << 10;
-/// How long the end of a response is waited for whose body is complete by its length.
+/// How long to wait for the end of a response whose body is complete by its length.
 const SETTLE_LIMIT: Duration = Duration::from_millis(100);
-/// How long it is waited for after the app has the body.
+/// How long to wait for that end after the app has the body.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
-/// What is about to be written.
-struct Out {
+/// Buffers a response until it is written to the app.
+struct ResponseWriter {
     bytes: BytesMut,
-    /// Kept as long as the app misses something of the response.
+    /// Kept until the app has the whole response.
     engine: Option<Arc<Engine>>,
     /// Whether these bytes are its last.
     complete: bool,
@@ -32,36 +32,36 @@ struct Out {
 
 impl Connection<'_> {
     /// Passes a response on. The engine is released before the app sees the response's end.
-    pub(super) async fn answer(
+    pub(super) async fn respond(
         &mut self,
         engine: Arc<Engine>,
         method: &Method,
         mut response: Response,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let report = response.report().clone();
         let over_h1 = report.protocol == Protocol::H1;
         let (status, headers) = (response.status(), response.headers());
-        let shape = Shape::of(method, status, over_h1, headers)?;
+        let plan = ResponsePlan::of(method, status, over_h1, headers)?;
         let chunked_by_server = over_h1 && headers.contains_key(TRANSFER_ENCODING);
-        let chunked_here = shape.framing == Framing::Chunked && !chunked_by_server;
-        self.news().answered(report, chunked_here);
-        let mut out = Out {
+        let chunked_here = plan.framing == Framing::Chunked && !chunked_by_server;
+        self.state().set_answered(report, chunked_here);
+        let mut writer = ResponseWriter {
             bytes: BytesMut::with_capacity(PIECE),
             engine: Some(engine),
             complete: false,
             reusable: !closes(headers),
         };
-        http1::response_head(&mut out.bytes, status, over_h1, headers, shape);
-        self.body(&mut response, shape, &mut out).await?;
-        out.complete = true;
-        if shape.framing == Framing::Chunked {
-            http1::last_chunk(&mut out.bytes, response.trailers());
-            return self.flush(&mut out).await;
+        http1::response_head(&mut writer.bytes, status, over_h1, headers, plan);
+        self.body(&mut response, plan, &mut writer).await?;
+        writer.complete = true;
+        if plan.framing == Framing::Chunked {
+            http1::last_chunk(&mut writer.bytes, response.trailers());
+            return self.flush(&mut writer).await;
         }
         // The app may ask for its connections to be closed as soon as it has the body.
         let mut end = Box::pin(end_of(response));
         let ended = tokio::time::timeout(SETTLE_LIMIT, &mut end).await.is_ok();
-        self.flush(&mut out).await?;
+        self.flush(&mut writer).await?;
         if !ended {
             // The engine's runtime drops it when the engine ends.
             tokio::spawn(end);
@@ -71,71 +71,81 @@ impl Connection<'_> {
 
     /// Passes the body on. A body with a length over HTTP/1.1 is complete with its last byte. Over HTTP/2 and HTTP/3
     /// trailers may follow, and only the end of the stream ends the body.
-    async fn body(&self, response: &mut Response, shape: Shape, out: &mut Out) -> Result<(), Stop> {
+    async fn body(
+        &self,
+        response: &mut Response,
+        plan: ResponsePlan,
+        writer: &mut ResponseWriter,
+    ) -> Result<(), StopReason> {
         let mut received = 0;
-        let is_complete = |received| match shape.framing {
+        let is_complete = |received| match plan.framing {
             Framing::None => true,
             Framing::Length(length) => received == length,
             Framing::Chunked => false,
         };
         while !is_complete(received) {
-            let Some(data) = self.next(response, out).await? else {
+            let Some(data) = self.next(response, writer).await? else {
                 break;
             };
             received += data.len() as u64;
-            if shape.body_bytes.is_some_and(|bytes| received > bytes) {
-                let why = "the body is longer than its length";
-                return Err(Stop::With(End::cut_off(why)));
+            if plan.body_bytes.is_some_and(|bytes| received > bytes) {
+                let message = "the body is longer than its length";
+                return Err(StopReason::ClosedByEngine(CloseReason::cut_off(message)));
             }
-            match shape.framing {
-                Framing::Chunked => http1::chunk(&mut out.bytes, &data),
-                _ => out.bytes.extend_from_slice(&data),
+            match plan.framing {
+                Framing::Chunked => http1::chunk(&mut writer.bytes, &data),
+                _ => writer.bytes.extend_from_slice(&data),
             }
-            if out.bytes.len() >= PIECE && !is_complete(received) {
-                self.flush(out).await?;
+            if writer.bytes.len() >= PIECE && !is_complete(received) {
+                self.flush(writer).await?;
             }
         }
-        if shape.body_bytes.is_some_and(|bytes| received < bytes) {
-            self.flush(out).await?;
-            let why = "the body is shorter than its length";
-            return Err(Stop::With(End::cut_off(why)));
+        if plan.body_bytes.is_some_and(|bytes| received < bytes) {
+            self.flush(writer).await?;
+            let message = "the body is shorter than its length";
+            return Err(StopReason::ClosedByEngine(CloseReason::cut_off(message)));
         }
         Ok(())
     }
 
-    /// Returns the next piece of the body. What is in `out` is written first if there is none yet.
-    async fn next(&self, response: &mut Response, out: &mut Out) -> Result<Option<Bytes>, Stop> {
-        let cut_off = |error: Error| Stop::With(End::cut_off(error.to_string()));
+    /// Returns the next piece of the body. The contents of `writer` are written first if no piece is ready.
+    async fn next(
+        &self,
+        response: &mut Response,
+        writer: &mut ResponseWriter,
+    ) -> Result<Option<Bytes>, StopReason> {
+        let cut_off =
+            |error: Error| StopReason::ClosedByEngine(CloseReason::cut_off(error.to_string()));
         tokio::select! {
             biased;
             chunk = response.chunk() => {
                 if chunk.is_err() {
-                    self.flush(out).await?;
+                    self.flush(writer).await?;
                 }
                 return chunk.map_err(cut_off);
             }
             () = std::future::ready(()) => {}
         }
-        self.flush(out).await?;
+        self.flush(writer).await?;
         tokio::select! {
             chunk = response.chunk() => chunk.map_err(cut_off),
-            () = self.pipe.closed() => Err(Stop::Closed),
+            () = self.pipe.closed() => Err(StopReason::ClosedByApp),
         }
     }
 
-    async fn flush(&self, out: &mut Out) -> Result<(), Stop> {
-        if out.bytes.is_empty() {
+    async fn flush(&self, writer: &mut ResponseWriter) -> Result<(), StopReason> {
+        if writer.bytes.is_empty() {
             return Ok(());
         }
         let let_go = || {
-            if out.complete && out.engine.take().is_some() {
-                let mut news = self.news();
-                news.progress = Progress::default();
-                news.idle = out.reusable;
+            if writer.complete && writer.engine.take().is_some() {
+                let mut state = self.state();
+                state.progress = Progress::default();
+                state.idle = writer.reusable;
             }
         };
-        self.pipe.write_after(&out.bytes, let_go).await?;
-        out.bytes.clear();
+        self.pipe.write_after(&writer.bytes, let_go).await?;
+        writer.bytes.clear();
         Ok(())
     }
 }
@@ -149,10 +159,10 @@ fn closes(headers: &HeaderMap) -> bool {
     options.any(|option| option.trim().eq_ignore_ascii_case("close"))
 }
 
-impl From<InvalidLength> for Stop {
+impl From<InvalidLength> for StopReason {
     fn from(_: InvalidLength) -> Self {
-        let why = "the server's content lengths conflict, or one is not a number";
-        Self::With(End::new(Kind::Protocol, why))
+        let message = "the server's content lengths conflict, or one is not a number";
+        Self::ClosedByEngine(CloseReason::new(CloseKind::Protocol, message))
     }
 }
 
