@@ -1,17 +1,17 @@
-//! A part of a body that waits to be passed on.
+//! Buffered bytes of a body.
 
 use std::collections::VecDeque;
 
 use bytes::{Buf, Bytes};
 
 #[derive(Default)]
-pub(crate) struct Body {
+pub(crate) struct BodyBuffer {
     pieces: VecDeque<Bytes>,
     pub(crate) bytes: usize,
     pub(crate) finished: bool,
 }
 
-impl Body {
+impl BodyBuffer {
     pub(crate) fn push(&mut self, piece: Bytes) {
         self.bytes += piece.len();
         if !piece.is_empty() {

@@ -1,4 +1,4 @@
-//! One call, as both sides see it: the app through `cm_*`, the engine's thread through `drive`.
+//! A call, shared by the app (through `cm_*`) and the engine's thread (through `drive`).
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
@@ -8,8 +8,8 @@ use client::Progress;
 use tokio::sync::Notify;
 
 use crate::abi::{cm_event, cm_event_kind, cm_status, cm_text};
-use crate::body::Body;
-use crate::queue::{EventSource, Queue, Source};
+use crate::body::BodyBuffer;
+use crate::queue::{EventQueue, EventSource, QueueEntry};
 use crate::report;
 
 /// Bytes of a body that wait for the app, and as many for the engine. A piece that the engine
@@ -21,7 +21,7 @@ pub(crate) struct Call {
     me: Weak<Self>,
     id: u64,
     user: u64,
-    queue: Arc<Queue>,
+    queue: Arc<EventQueue>,
     pub(crate) progress: Progress,
     submitted: Instant,
     state: Mutex<State>,
@@ -34,15 +34,15 @@ pub(crate) struct Call {
 struct State {
     /// Whether the call is in the queue.
     queued: bool,
-    due: Due,
-    /// Whether the client was asked. If not, nothing was sent.
+    due: DueEvents,
+    /// Whether the client has the request. If not, nothing was sent.
     asked: bool,
     head: Option<Head>,
-    received: Body,
+    received: BodyBuffer,
     /// Whether the app waits for something to read.
     reading: bool,
     /// None: no streamed body, or all of it was taken.
-    upload: Option<Body>,
+    upload: Option<BodyBuffer>,
     /// Whether the app waits for room to write.
     writing: bool,
     trailers: Option<Vec<u8>>,
@@ -50,9 +50,9 @@ struct State {
     released: bool,
 }
 
-/// Events that the app has not got yet.
+/// Events that are due: the app has not taken them yet.
 #[derive(Default)]
-struct Due {
+struct DueEvents {
     head: bool,
     writable: bool,
     readable: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Head {
     pub(crate) fields: Vec<u8>,
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) status: cm_status,
@@ -74,15 +74,15 @@ pub(crate) struct Failure {
 }
 
 impl Call {
-    pub(crate) fn new(id: u64, user: u64, streamed: bool, queue: Arc<Queue>) -> Arc<Self> {
+    pub(crate) fn new(id: u64, user: u64, streamed: bool, queue: Arc<EventQueue>) -> Arc<Self> {
         let state = State {
             queued: false,
-            due: Due::default(),
+            due: DueEvents::default(),
             asked: false,
             head: None,
-            received: Body::default(),
+            received: BodyBuffer::default(),
             reading: true,
-            upload: streamed.then(Body::default),
+            upload: streamed.then(BodyBuffer::default),
             writing: false,
             trailers: None,
             end: None,
@@ -275,11 +275,11 @@ impl Call {
 
     /// Ends the call, unless it has ended, independently of its request. The request may be sent at this very moment if
     /// the client has it.
-    pub(crate) fn stop(&self, status: cm_status, why: &str) {
+    pub(crate) fn stop(&self, status: cm_status, text: &str) {
         let state = self.lock();
         let failure = Failure {
             may_have_acted: state.asked,
-            ..Failure::new(status, why)
+            ..Failure::new(status, text)
         };
         self.end_in(state, Err(failure));
     }
@@ -289,7 +289,7 @@ impl Call {
             return;
         }
         if matches!(&end, Err(failure) if failure.status == cm_status::CM_E_CANCELLED) {
-            state.received = Body::default();
+            state.received = BodyBuffer::default();
         }
         state.end = Some(end);
         state.upload = None;
@@ -303,11 +303,11 @@ impl Call {
     }
 
     fn post(&self, mut state: MutexGuard<'_, State>) {
-        let tell = !state.released && !state.queued;
-        if tell && let Some(me) = self.me.upgrade() {
+        let must_queue = !state.released && !state.queued;
+        if must_queue && let Some(me) = self.me.upgrade() {
             state.queued = true;
             drop(state);
-            self.queue.push(Source::Call(me));
+            self.queue.push(QueueEntry::Call(me));
         }
     }
 
@@ -343,7 +343,7 @@ impl State {
     fn next_due(&mut self, room: bool) -> Option<(cm_event_kind, cm_status, u64)> {
         use cm_event_kind::{CM_EVENT_DONE, CM_EVENT_HEAD, CM_EVENT_READABLE, CM_EVENT_WRITABLE};
         if self.released {
-            self.due = Due::default();
+            self.due = DueEvents::default();
         }
         if !room {
             return None;
@@ -365,7 +365,7 @@ impl State {
     }
 }
 
-impl Due {
+impl DueEvents {
     fn any(&self) -> bool {
         self.head || self.writable || self.readable || self.done
     }

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use crate::abi::{cm_event, cm_event_kind, cm_status};
 use crate::next_id;
-use crate::queue::{Queue, Source};
+use crate::queue::{EventQueue, QueueEntry};
 
-/// Asks the app, and makes the engine's thread wait: rustls does not go on without a verdict.
-pub(crate) struct Chains {
-    queue: Arc<Queue>,
+/// Certificate chains that wait for the app's verdict. The engine's thread waits, too: rustls does not continue without
+/// a verdict.
+pub(crate) struct PendingChains {
+    queue: Arc<EventQueue>,
     patience: Duration,
     state: Mutex<State>,
     answered: Condvar,
@@ -20,11 +21,11 @@ pub(crate) struct Chains {
 
 #[derive(Default)]
 struct State {
-    waiting: HashMap<u64, Chain>,
+    waiting: HashMap<u64, PendingChain>,
     closed: bool,
 }
 
-struct Chain {
+struct PendingChain {
     /// The host, then the certificates as DER, the leaf first.
     parts: Vec<Vec<u8>>,
     /// The thread that `cm_wait` returned the event to.
@@ -32,8 +33,8 @@ struct Chain {
     verdict: Option<bool>,
 }
 
-impl Chains {
-    pub(crate) fn new(queue: Arc<Queue>, patience: Duration) -> Self {
+impl PendingChains {
+    pub(crate) fn new(queue: Arc<EventQueue>, patience: Duration) -> Self {
         Self {
             queue,
             patience,
@@ -73,7 +74,7 @@ impl Chains {
     pub(crate) fn wait_for_this_thread(&self) -> bool {
         let this = Some(thread::current().id());
         let state = self.lock();
-        let unanswered = |chain: &Chain| chain.taken_by == this && chain.verdict.is_none();
+        let unanswered = |chain: &PendingChain| chain.taken_by == this && chain.verdict.is_none();
         !state.closed && state.waiting.values().any(unanswered)
     }
 
@@ -88,19 +89,19 @@ impl Chains {
     }
 }
 
-impl client::CheckChain for Chains {
+impl client::CheckChain for PendingChains {
     fn accepts(&self, chain: &[&[u8]], host: &str) -> bool {
         let parts = std::iter::once(host.as_bytes()).chain(chain.iter().copied());
         let parts = parts.map(<[u8]>::to_vec).collect();
         let number = next_id();
         let mut state = self.lock();
-        let chain = Chain {
+        let chain = PendingChain {
             parts,
             taken_by: None,
             verdict: None,
         };
         state.waiting.insert(number, chain);
-        self.queue.push(Source::Chain(number));
+        self.queue.push(QueueEntry::Chain(number));
         let undecided = |state: &mut State| {
             let chain = state.waiting.get(&number);
             !state.closed && chain.is_some_and(|chain| chain.verdict.is_none())
@@ -115,7 +116,7 @@ impl client::CheckChain for Chains {
     }
 }
 
-impl fmt::Debug for Chains {
+impl fmt::Debug for PendingChains {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Chains").finish_non_exhaustive()
     }

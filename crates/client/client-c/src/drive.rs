@@ -1,4 +1,4 @@
-//! The engine thread's work for a call: sends the request and passes both bodies on.
+//! Runs a call on the engine's thread: sends the request and forwards both bodies.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use http::{HeaderMap, Method};
 use crate::abi::cm_status;
 use crate::call::{Call, Failure, Head};
 
-/// A request, copied from the caller's memory.
-pub(crate) struct Order {
+/// The arguments of a request, copied from the caller's memory.
+pub(crate) struct RequestArgs {
     pub(crate) method: Method,
     pub(crate) url: String,
     pub(crate) headers: Vec<(Vec<u8>, Vec<u8>)>,
@@ -18,7 +18,7 @@ pub(crate) struct Order {
     pub(crate) label: Option<String>,
     pub(crate) replayable: bool,
     pub(crate) urgent: bool,
-    /// None: as the engine says.
+    /// None: the engine's setting.
     pub(crate) early_data: Option<bool>,
     pub(crate) resends: bool,
     pub(crate) limit_ms: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Order {
     pub(crate) idle_ms: u32,
 }
 
-/// A body.
+/// The body of a request.
 pub(crate) enum Upload {
     Whole(Vec<u8>),
     Streamed(Option<u64>),
@@ -36,42 +36,42 @@ pub(crate) enum Upload {
 /// Sets a limit of a request.
 type SetLimit = fn(Request, Duration) -> Request;
 
-/// Makes the client's request, and where a streamed body goes.
+/// Creates the client's request, and the writer of a streamed body.
 pub(crate) fn request(
     client: &client::Engine,
-    order: Order,
+    args: RequestArgs,
     progress: &Progress,
 ) -> (Request, Option<BodyWriter>) {
-    let request = client.request(order.method, &order.url);
-    let mut request = request.progress(progress).resends(order.resends);
-    for (name, value) in order.headers {
+    let request = client.request(args.method, &args.url);
+    let mut request = request.progress(progress).resends(args.resends);
+    for (name, value) in args.headers {
         request = request.header(name, value);
     }
-    if let Some(label) = &order.label {
+    if let Some(label) = &args.label {
         request = request.kind(label);
     }
-    if order.expect_bytes > 0 {
-        request = request.expect_bytes(order.expect_bytes);
+    if args.expect_bytes > 0 {
+        request = request.expect_bytes(args.expect_bytes);
     }
-    if order.replayable {
+    if args.replayable {
         request = request.idempotent(true);
     }
-    if order.urgent {
+    if args.urgent {
         request = request.urgent();
     }
-    if let Some(early_data) = order.early_data {
+    if let Some(early_data) = args.early_data {
         request = request.early_data(early_data);
     }
     let limits: [(u32, SetLimit); 4] = [
-        (order.limit_ms, Request::time_limit),
-        (order.connect_ms, Request::connect_limit),
-        (order.first_byte_ms, Request::first_byte_limit),
-        (order.idle_ms, Request::idle_limit),
+        (args.limit_ms, Request::time_limit),
+        (args.connect_ms, Request::connect_limit),
+        (args.first_byte_ms, Request::first_byte_limit),
+        (args.idle_ms, Request::idle_limit),
     ];
     for (ms, limit) in limits.into_iter().filter(|(ms, _)| *ms > 0) {
         request = limit(request, Duration::from_millis(ms.into()));
     }
-    match order.body {
+    match args.body {
         Upload::Whole(body) => (request.body(body), None),
         Upload::Streamed(length) => {
             let (request, writer) = request.streamed(length);
@@ -113,7 +113,7 @@ async fn exchange(
             biased;
             end = receive(request, call) => end,
             error = send(writer, call) => Err(Failure {
-                // The server may already have all that it was told to expect.
+                // The server may already have as many bytes as the request announced.
                 may_have_acted: true,
                 ..error.into()
             }),
@@ -139,7 +139,7 @@ async fn write(mut writer: BodyWriter, call: &Call) -> Result<(), client::Error>
 /// Passes the response on.
 async fn receive(request: Request, call: &Call) -> Result<(), Failure> {
     if !call.begin() {
-        // Whoever runs this notices that the call has ended.
+        // The caller notices that the call has ended.
         return std::future::pending().await;
     }
     let sent = request.send().await;

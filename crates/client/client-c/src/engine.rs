@@ -1,4 +1,4 @@
-//! An engine as the C interface keeps it: the client's, its calls, and what happened to them.
+//! An engine of the C interface: the client's engine, its calls, and their events.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use crate::abi::cm_status;
 use crate::call::Call;
-use crate::chains::Chains;
-use crate::drive::{Order, Upload, connect, drive, request};
+use crate::chains::PendingChains;
+use crate::drive::{RequestArgs, Upload, connect, drive, request};
 use crate::next_id;
-use crate::queue::Queue;
+use crate::queue::EventQueue;
 
 const MAX_CALLS: usize = 16_384;
 
 /// An engine.
 pub(crate) struct Engine {
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) chains: Arc<Chains>,
+    pub(crate) queue: Arc<EventQueue>,
+    pub(crate) chains: Arc<PendingChains>,
     poisoned: AtomicBool,
     state: Mutex<State>,
 }
@@ -27,13 +27,13 @@ struct State {
     calls: HashMap<u64, Arc<Call>>,
 }
 
-/// A call under way. However it is dropped, the call has ended.
-pub(crate) struct Running {
+/// A running call. The call has ended once this is dropped.
+pub(crate) struct RunningCall {
     pub(crate) engine: Arc<Engine>,
     pub(crate) call: Arc<Call>,
 }
 
-impl Drop for Running {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         // A call that nobody ended was ended by a panic, here or in the client.
         if !self.call.has_ended() {
@@ -43,7 +43,11 @@ impl Drop for Running {
 }
 
 impl Engine {
-    pub(crate) fn new(client: client::Engine, queue: Arc<Queue>, chains: Arc<Chains>) -> Self {
+    pub(crate) fn new(
+        client: client::Engine,
+        queue: Arc<EventQueue>,
+        chains: Arc<PendingChains>,
+    ) -> Self {
         let state = State {
             client: Some(client),
             calls: HashMap::new(),
@@ -56,16 +60,16 @@ impl Engine {
         }
     }
 
-    /// Starts a call, whose id `tell` gets before anything happens to it.
+    /// Starts a call. Its id is passed to `set_id` before its first event.
     pub(crate) fn submit(
         self: &Arc<Self>,
-        order: Order,
+        args: RequestArgs,
         user: u64,
-        tell: impl FnOnce(u64),
+        set_id: impl FnOnce(u64),
     ) -> Result<cm_status, cm_status> {
-        let streamed = matches!(order.body, Upload::Streamed(_));
-        let (client, running) = self.begin(user, streamed, tell)?;
-        let (request, writer) = request(&client, order, &running.call.progress);
+        let streamed = matches!(args.body, Upload::Streamed(_));
+        let (client, running) = self.begin(user, streamed, set_id)?;
+        let (request, writer) = request(&client, args, &running.call.progress);
         client.spawn(async move { drive(&running.call, request, writer).await });
         Ok(cm_status::CM_OK)
     }
@@ -75,9 +79,9 @@ impl Engine {
         self: &Arc<Self>,
         url: &str,
         user: u64,
-        tell: impl FnOnce(u64),
+        set_id: impl FnOnce(u64),
     ) -> Result<cm_status, cm_status> {
-        let (client, running) = self.begin(user, false, tell)?;
+        let (client, running) = self.begin(user, false, set_id)?;
         let connected = client.connect(url);
         client.spawn(async move { connect(&running.call, connected).await });
         Ok(cm_status::CM_OK)
@@ -87,8 +91,8 @@ impl Engine {
         self: &Arc<Self>,
         user: u64,
         streamed: bool,
-        tell: impl FnOnce(u64),
-    ) -> Result<(client::Engine, Running), cm_status> {
+        set_id: impl FnOnce(u64),
+    ) -> Result<(client::Engine, RunningCall), cm_status> {
         let mut state = self.lock();
         let client = state.client.clone().ok_or(cm_status::CM_E_CLOSED)?;
         if state.calls.len() >= MAX_CALLS {
@@ -98,9 +102,9 @@ impl Engine {
         let call = Call::new(id, user, streamed, Arc::clone(&self.queue));
         state.calls.insert(id, Arc::clone(&call));
         drop(state);
-        tell(id);
+        set_id(id);
         let engine = Arc::clone(self);
-        Ok((client, Running { engine, call }))
+        Ok((client, RunningCall { engine, call }))
     }
 
     pub(crate) fn call(&self, id: u64) -> Result<Arc<Call>, cm_status> {
@@ -164,10 +168,10 @@ impl Engine {
         self.poisoned.load(Ordering::Acquire)
     }
 
-    fn end_calls(&self, status: cm_status, why: &str) {
+    fn end_calls(&self, status: cm_status, text: &str) {
         let calls: Vec<_> = self.lock().calls.values().cloned().collect();
         for call in calls {
-            call.stop(status, why);
+            call.stop(status, text);
         }
     }
 

@@ -13,10 +13,10 @@ use crate::abi::{
     cm_arms, cm_call, cm_config, cm_engine, cm_event, cm_network, cm_request, cm_status,
     cm_switches, cm_trust,
 };
-use crate::chains::Chains;
+use crate::chains::PendingChains;
 use crate::engine::Engine;
 use crate::engines::{self, enter};
-use crate::queue::Queue;
+use crate::queue::EventQueue;
 use crate::read;
 use crate::signals::without_sigpipe;
 
@@ -57,9 +57,16 @@ pub unsafe extern "C" fn cm_engine_new(
             unsafe { out.write(engines::add(engine)) };
             cm_status::CM_OK
         }
-        Err((status, why)) => {
+        Err((status, message)) => {
             // SAFETY: as the caller promises.
-            unsafe { give(&why.as_bytes()[..why.len().min(cap)], error, cap, error_len) };
+            unsafe {
+                copy_out(
+                    &message.as_bytes()[..message.len().min(cap)],
+                    error,
+                    cap,
+                    error_len,
+                )
+            };
             status
         }
     }
@@ -102,9 +109,9 @@ pub unsafe extern "C" fn cm_submit(
         let request = unsafe { request.as_ref() }.filter(|_| !out.is_null());
         let request = request.ok_or(cm_status::CM_E_ARGUMENT)?;
         // SAFETY: as the caller promises.
-        let order = read::argument(unsafe { read::request(request) })?;
+        let args = read::argument(unsafe { read::request(request) })?;
         // SAFETY: not null, and as the caller promises.
-        engine.submit(order, user, |id| unsafe { out.write(id) })
+        engine.submit(args, user, |id| unsafe { out.write(id) })
     })
 }
 
@@ -221,7 +228,7 @@ pub unsafe extern "C" fn cm_get_text(
     enter(engine, |engine| {
         let text = engine.call(call)?.text(what)?;
         // SAFETY: as the caller promises.
-        Ok(unsafe { give(&text, into, cap, len) })
+        Ok(unsafe { copy_out(&text, into, cap, len) })
     })
 }
 
@@ -297,7 +304,7 @@ pub unsafe extern "C" fn cm_get_chain(
     enter(engine, |engine| {
         let part = engine.chains.part(number, part)?;
         // SAFETY: as the caller promises.
-        Ok(unsafe { give(&part, into, cap, len) })
+        Ok(unsafe { copy_out(&part, into, cap, len) })
     })
 }
 
@@ -428,7 +435,7 @@ pub unsafe extern "C" fn cm_get_metrics(
         };
         let csv = engine.client()?.metrics().csv(arms);
         // SAFETY: as the caller promises.
-        Ok(unsafe { give(csv.as_bytes(), into, cap, len) })
+        Ok(unsafe { copy_out(csv.as_bytes(), into, cap, len) })
     })
 }
 
@@ -440,9 +447,9 @@ pub unsafe extern "C" fn cm_get_metrics(
 unsafe fn make(config: &cm_config) -> Result<Engine, (cm_status, String)> {
     // SAFETY: as the caller promises.
     let (mut builder, patience) =
-        unsafe { read::config(config) }.map_err(|why| (cm_status::CM_E_ARGUMENT, why))?;
-    let queue = Arc::new(Queue::default());
-    let chains = Arc::new(Chains::new(Arc::clone(&queue), patience));
+        unsafe { read::config(config) }.map_err(|refusal| (cm_status::CM_E_ARGUMENT, refusal))?;
+    let queue = Arc::new(EventQueue::default());
+    let chains = Arc::new(PendingChains::new(Arc::clone(&queue), patience));
     if config.trust == cm_trust::CM_TRUST_APP as u32 {
         builder = builder.trust(Trust::App(Arc::clone(&chains) as _));
     }
@@ -461,7 +468,7 @@ unsafe fn make(config: &cm_config) -> Result<Engine, (cm_status, String)> {
 /// # Safety
 ///
 /// `into` is null or points to `cap` bytes, `len` is null or points to a length.
-unsafe fn give(bytes: &[u8], into: *mut u8, cap: usize, len: *mut usize) -> cm_status {
+unsafe fn copy_out(bytes: &[u8], into: *mut u8, cap: usize, len: *mut usize) -> cm_status {
     if !len.is_null() {
         // SAFETY: as the caller promises.
         unsafe { len.write(bytes.len()) };

@@ -1,4 +1,4 @@
-//! Events that the app has not taken yet.
+//! The queue of events that the app has not taken yet.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,19 +10,19 @@ use crate::abi::{cm_event, cm_event_kind, cm_status};
 /// leaves it when it is released. A chain leaves it when it no longer waits. So it is no longer than there are calls
 /// and chains that wait.
 #[derive(Default)]
-pub(crate) struct Queue {
+pub(crate) struct EventQueue {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    sources: VecDeque<Source>,
-    /// Why nothing more will come.
+    sources: VecDeque<QueueEntry>,
+    /// The reason why no more events will come.
     over: Option<cm_status>,
 }
 
-/// What has events of its own: a call.
+/// An object that has events of its own: a call.
 pub(crate) trait EventSource: Send + Sync {
     /// Returns its id.
     fn id(&self) -> u64;
@@ -31,28 +31,28 @@ pub(crate) trait EventSource: Send + Sync {
     fn take_events(&self, events: &mut Vec<cm_event>, cap: usize) -> bool;
 }
 
-/// What an event is about.
-pub(crate) enum Source {
+/// An entry of the queue: the subject of an event.
+pub(crate) enum QueueEntry {
     Call(Arc<dyn EventSource>),
     Chain(u64),
 }
 
-impl Queue {
-    pub(crate) fn push(&self, source: Source) {
+impl EventQueue {
+    pub(crate) fn push(&self, source: QueueEntry) {
         self.add(|sources| sources.push_back(source));
     }
 
     /// Removes a call whose events are no longer wanted.
     pub(crate) fn forget_call(&self, id: u64) {
-        self.forget(|source| matches!(source, Source::Call(call) if call.id() == id));
+        self.forget(|source| matches!(source, QueueEntry::Call(call) if call.id() == id));
     }
 
     /// Takes out a chain that no longer waits.
     pub(crate) fn forget_chain(&self, number: u64) {
-        self.forget(|source| matches!(source, Source::Chain(waiting) if *waiting == number));
+        self.forget(|source| matches!(source, QueueEntry::Chain(waiting) if *waiting == number));
     }
 
-    fn forget(&self, unwanted: impl Fn(&Source) -> bool) {
+    fn forget(&self, unwanted: impl Fn(&QueueEntry) -> bool) {
         self.with(|state| state.sources.retain(|source| !unwanted(source)));
     }
 
@@ -77,13 +77,13 @@ impl Queue {
         let mut events = Vec::new();
         while events.len() < cap {
             match self.next(deadline, endless, !events.is_empty())? {
-                Some(Source::Call(call)) => {
+                Some(QueueEntry::Call(call)) => {
                     if call.take_events(&mut events, cap) {
                         // It counted as queued until now, so what came meanwhile has woken no other thread.
-                        self.add(|sources| sources.push_front(Source::Call(call)));
+                        self.add(|sources| sources.push_front(QueueEntry::Call(call)));
                     }
                 }
-                Some(Source::Chain(number)) => events.push(cm_event {
+                Some(QueueEntry::Chain(number)) => events.push(cm_event {
                     kind: cm_event_kind::CM_EVENT_CHECK_CHAIN,
                     status: cm_status::CM_OK,
                     call: 0,
@@ -101,7 +101,7 @@ impl Queue {
         deadline: Option<Instant>,
         endless: bool,
         have_some: bool,
-    ) -> Result<Option<Source>, cm_status> {
+    ) -> Result<Option<QueueEntry>, cm_status> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(status) = state.over {
@@ -130,7 +130,7 @@ impl Queue {
         }
     }
 
-    fn add(&self, add: impl FnOnce(&mut VecDeque<Source>)) {
+    fn add(&self, add: impl FnOnce(&mut VecDeque<QueueEntry>)) {
         self.with(|state| {
             // Nobody would take it out any more, and a call holds its queue.
             if state.over.is_none() {
@@ -156,11 +156,11 @@ mod tests {
 
     use super::*;
     use crate::call::{Call, Head};
-    use crate::chains::Chains;
+    use crate::chains::PendingChains;
 
     #[test]
     fn what_happens_after_the_end_is_not_kept() {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(EventQueue::default());
         let call = Call::new(1, 0, false, Arc::clone(&queue));
         queue.end(cm_status::CM_E_CLOSED);
         call.cancel();
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn what_nobody_waits_for_is_not_kept() {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(EventQueue::default());
         for id in 0..3 {
             let call = Call::new(id, 0, false, Arc::clone(&queue));
             call.end(Ok(()));
             call.release();
             assert_eq!(Arc::strong_count(&call), 1);
         }
-        let chains = Chains::new(Arc::clone(&queue), Duration::ZERO);
+        let chains = PendingChains::new(Arc::clone(&queue), Duration::ZERO);
         assert!(!chains.accepts(&[b"leaf"], "localhost"));
         assert_eq!(
             queue.state.lock().map(|state| state.sources.len()).ok(),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_one_thread_has_no_room_for_wakes_another() {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(EventQueue::default());
         let call = Call::new(1, 0, false, Arc::clone(&queue));
         call.set_head(Head {
             status: 200,
@@ -202,7 +202,7 @@ mod tests {
             thread::spawn(move || told.send(queue.wait(1, None).unwrap()));
         }
         thread::sleep(Duration::from_millis(200));
-        queue.push(Source::Call(call));
+        queue.push(QueueEntry::Call(call));
         for _ in 0..2 {
             let events = events.recv_timeout(Duration::from_secs(5));
             assert_eq!(events.expect("it sleeps on").len(), 1);

@@ -1,4 +1,4 @@
-//! Copies and checks the caller's structs.
+//! Copies and validates the caller's structs.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use crate::abi::{
     cm_bytes, cm_config, cm_field, cm_flags, cm_network, cm_network_kind, cm_policy, cm_request,
     cm_status, cm_trust,
 };
-use crate::drive::{Order, Upload};
+use crate::drive::{RequestArgs, Upload};
 
 const CHECK_CHAIN: Duration = Duration::from_secs(10);
 
-/// A reason why an argument is refused.
-type Refused = String;
+/// The reason why an argument is refused.
+type Refusal = String;
 
 /// Returns the builder of the engine, without its trust in the app, and how long that may take.
 ///
 /// # Safety
 ///
 /// The pointers in `config` are null or point to as much as their lengths say.
-pub(crate) unsafe fn config(config: &cm_config) -> Result<(Builder, Duration), Refused> {
+pub(crate) unsafe fn config(config: &cm_config) -> Result<(Builder, Duration), Refusal> {
     // SAFETY: as the caller promises, here and below.
     let read = |bytes: &cm_bytes| unsafe { slice(bytes.ptr, bytes.len) }.map(<[u8]>::to_vec);
     let mut builder = Engine::builder().policy(policy(config.policy)?);
@@ -84,14 +84,14 @@ pub(crate) unsafe fn config(config: &cm_config) -> Result<(Builder, Duration), R
 /// # Safety
 ///
 /// The pointers in `request` are null or point to as much as their lengths say.
-pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
+pub(crate) unsafe fn request(request: &cm_request) -> Result<RequestArgs, Refusal> {
     // SAFETY: as the caller promises, here and below.
     let read = |bytes: &cm_bytes| unsafe { slice(bytes.ptr, bytes.len) }.map(<[u8]>::to_vec);
     let method = Method::from_bytes(&read(&request.method)?).map_err(|error| error.to_string())?;
     // SAFETY: as the caller promises.
     let fields = unsafe { slice(request.headers, request.header_count) }?;
     let field = |field: &cm_field| Ok((read(&field.name)?, read(&field.value)?));
-    let headers = fields.iter().map(field).collect::<Result<_, Refused>>()?;
+    let headers = fields.iter().map(field).collect::<Result<_, Refusal>>()?;
     let body = read(&request.body)?;
     let known = [
         cm_flags::CM_STREAMED,
@@ -124,7 +124,7 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
         (allowed, _) => Some(allowed),
     };
     let label = text(read(&request.label)?, "the label")?;
-    Ok(Order {
+    Ok(RequestArgs {
         method,
         url: text(read(&request.url)?, "the URL")?,
         headers,
@@ -143,7 +143,7 @@ pub(crate) unsafe fn request(request: &cm_request) -> Result<Order, Refused> {
 }
 
 /// Reads a network.
-pub(crate) fn network(network: &cm_network) -> Result<Network, Refused> {
+pub(crate) fn network(network: &cm_network) -> Result<Network, Refusal> {
     const ALL: [(cm_network_kind, NetworkKind); 4] = [
         (cm_network_kind::CM_NETWORK_OTHER, NetworkKind::Other),
         (cm_network_kind::CM_NETWORK_WIFI, NetworkKind::Wifi),
@@ -164,7 +164,7 @@ pub(crate) fn network(network: &cm_network) -> Result<Network, Refused> {
 /// # Safety
 ///
 /// `ptr` is null or points to `len` items, which nobody writes meanwhile.
-pub(crate) unsafe fn slice<'a, T>(ptr: *const T, len: usize) -> Result<&'a [T], Refused> {
+pub(crate) unsafe fn slice<'a, T>(ptr: *const T, len: usize) -> Result<&'a [T], Refusal> {
     if len == 0 {
         return Ok(&[]);
     }
@@ -177,11 +177,11 @@ pub(crate) unsafe fn slice<'a, T>(ptr: *const T, len: usize) -> Result<&'a [T], 
 }
 
 /// Turns an outcome that is an error into its status.
-pub(crate) fn argument<T>(read: Result<T, Refused>) -> Result<T, cm_status> {
+pub(crate) fn argument<T>(read: Result<T, Refusal>) -> Result<T, cm_status> {
     read.map_err(|_| cm_status::CM_E_ARGUMENT)
 }
 
-fn policy(number: u32) -> Result<Policy, Refused> {
+fn policy(number: u32) -> Result<Policy, Refusal> {
     const ALL: [(cm_policy, Policy); 5] = [
         (cm_policy::CM_POLICY_ADAPTIVE, Policy::Adaptive),
         (cm_policy::CM_POLICY_RACE, Policy::Race),
@@ -195,6 +195,6 @@ fn policy(number: u32) -> Result<Policy, Refused> {
         .ok_or_else(|| format!("policy {number} is no cm_policy"))
 }
 
-fn text(bytes: Vec<u8>, what: &str) -> Result<String, Refused> {
+fn text(bytes: Vec<u8>, what: &str) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| format!("{what} is not UTF-8"))
 }

@@ -1,4 +1,4 @@
-//! Signals, which belong to the app.
+//! Signals: the engine's threads must not receive SIGPIPE.
 
 /// Runs a function that starts threads, so that they never get SIGPIPE. A thread that writes to a connection closed by
 /// its peer gets the signal, which ends a process in C that does not ignore it. Rust's own `main` ignores it, and so do

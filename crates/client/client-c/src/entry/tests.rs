@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use super::*;
 use crate::abi::cm_bytes;
 use crate::call::Call;
-use crate::engine::Running;
+use crate::engine::RunningCall;
 use crate::next_id;
 
 #[test]
@@ -28,7 +28,7 @@ fn a_panic_on_the_engines_thread_poisons_it() {
     enter(id, |engine| {
         let call = Call::new(next_id(), 0, false, Arc::clone(&engine.queue));
         let engine_of_call = Arc::clone(engine);
-        let running = Running {
+        let running = RunningCall {
             engine: engine_of_call,
             call,
         };
