@@ -1,4 +1,4 @@
-//! The length of a response's body.
+//! Checks of the length of a response body.
 
 use crate::Violation;
 

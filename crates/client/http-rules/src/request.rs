@@ -1,4 +1,4 @@
-//! Heads of requests.
+//! Checks of request heads.
 
 use http::header::{CONTENT_LENGTH, HOST};
 use http::uri::{Authority, PathAndQuery};

@@ -1,4 +1,4 @@
-//! Heads and trailers of responses.
+//! Checks of response heads and trailers.
 
 use http::header::{CONTENT_LENGTH, HOST, TE, TRAILER, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, response};
@@ -8,15 +8,15 @@ use crate::{BodyLength, Version, Violation, check_te, connection_field, content_
 /// The most interim responses (1xx) that may come before the final one.
 pub const MAX_INTERIM_RESPONSES: u32 = 100;
 
-/// What follows the head of a final response.
+/// The framing of a final response: how its body ends, and whether the connection is reusable.
 #[derive(Clone, Copy, Debug)]
 pub struct Framing {
     /// The length of the body.
     pub length: BodyLength,
     /// Whether the connection may carry another request (HTTP/1 only).
     pub reusable: bool,
-    /// Whether the only transfer coding named was `identity` of RFC 2616, which is none. The length stays in force
-    /// then, where RFC 9112 knows nothing but the connection's end.
+    /// Whether the only transfer coding named was `identity` of RFC 2616, which is none. The length then stays in force,
+    /// while by RFC 9112 only the connection's end would end the body.
     pub is_identity: bool,
 }
 
@@ -37,7 +37,7 @@ pub fn check_response(
     }
     check_fields(version, &head.headers)?;
     let length = content_length(&head.headers)?;
-    // RFC 9112 section 6.3: the transfer coding wins, and whoever sent both may be trying to smuggle.
+    // RFC 9112 section 6.3: the transfer coding wins, and a peer that sends both may be trying to smuggle.
     let is_identity = names_identity(&head.headers);
     if is_identity {
         head.headers.remove(TRANSFER_ENCODING);

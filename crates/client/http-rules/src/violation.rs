@@ -46,7 +46,7 @@ pub enum Violation {
     /// A head that is too long.
     #[error("the head has more than {0} bytes")]
     HeadTooLong(usize),
-    /// Status 101, which nobody asked for.
+    /// Status 101 without a request for an upgrade.
     #[error("the server switches to a protocol that was not asked for")]
     SwitchingProtocols,
     /// More interim responses than any server needs.
