@@ -170,7 +170,7 @@ pub use error::{BuildError, Error};
 #[cfg(feature = "grpc")]
 pub use grpc::GrpcChannel;
 pub use limits::Phase;
-pub use metrics::{Arms, Measured, Metrics, Outcome};
+pub use metrics::{Arms, Metrics, Outcome, RequestMeasurement};
 pub use report::{Connected, Phases, Progress, Report};
 pub use request::Request;
 pub use response::Response;

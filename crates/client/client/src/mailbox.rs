@@ -25,7 +25,7 @@ pub(crate) struct Mailbox {
 
 /// A request that is ready to be sent.
 #[derive(Clone)]
-pub(crate) struct Outbound {
+pub(crate) struct OutboundRequest {
     pub(crate) origin: Origin,
     pub(crate) traits: RequestTraits,
     /// The app's name for requests of this kind.
@@ -42,7 +42,7 @@ pub(crate) struct Outbound {
 
 /// Cancels a request unless it has ended.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct CancelGuard {
     call: CallId,
     messages: Option<mpsc::UnboundedSender<Message>>,
 }
@@ -63,7 +63,7 @@ impl Mailbox {
     }
 
     /// Sends a request and waits for the head of its response. Dropping the future cancels it.
-    pub(crate) async fn submit(&self, outbound: Outbound) -> Result<Response, Error> {
+    pub(crate) async fn submit(&self, outbound: OutboundRequest) -> Result<Response, Error> {
         let (call, guard) = self.begin();
         let (reply, response) = oneshot::channel();
         self.send(Message::Submit(Box::new(Submission {
@@ -94,10 +94,10 @@ impl Mailbox {
     }
 
     /// Allocates a call id and a guard that cancels the call when dropped, unless it was released.
-    fn begin(&self) -> (CallId, Guard) {
+    fn begin(&self) -> (CallId, CancelGuard) {
         let call = CallId(self.calls.fetch_add(1, Ordering::Relaxed));
         let messages = Some(self.messages.clone());
-        (call, Guard { call, messages })
+        (call, CancelGuard { call, messages })
     }
 
     /// Returns a receiver that completes after this time.
@@ -120,14 +120,14 @@ impl Mailbox {
     }
 }
 
-impl Guard {
+impl CancelGuard {
     /// Disarms the guard: the request has ended.
     pub(crate) fn release(&mut self) {
         self.messages = None;
     }
 }
 
-impl Drop for Guard {
+impl Drop for CancelGuard {
     fn drop(&mut self) {
         if let Some(messages) = self.messages.take() {
             messages.send(Message::Cancel(self.call)).ok();

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::conn::Opened;
 use crate::error::Error;
 use crate::limits::Phase;
-use crate::mailbox::Outbound;
+use crate::mailbox::OutboundRequest;
 use crate::metrics::Outcome;
 use crate::report::{Connected, Report};
 use crate::response::{Part, Response};
@@ -45,7 +45,7 @@ pub(crate) enum Message {
 pub(crate) struct Submission {
     pub(crate) id: CallId,
     pub(crate) asked: Instant,
-    pub(crate) outbound: Outbound,
+    pub(crate) outbound: OutboundRequest,
     pub(crate) reply: oneshot::Sender<Result<Response, Error>>,
 }
 

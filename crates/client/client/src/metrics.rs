@@ -20,14 +20,14 @@ const HEADER: &str = "network,arm,protocol,block,group,first,start_ns,dns_ns,con
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     /// By their end.
-    pub requests: VecDeque<Measured>,
+    pub requests: VecDeque<RequestMeasurement>,
     /// Earlier ones, which are no longer there.
     pub dropped: u64,
 }
 
 /// A request that has ended.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct RequestMeasurement {
     /// Host and port.
     pub origin: String,
     /// The app's label.
@@ -87,7 +87,7 @@ pub enum Arms {
 pub(crate) struct SharedMetrics(Arc<Mutex<Metrics>>);
 
 impl SharedMetrics {
-    pub(crate) fn add(&self, measured: Measured) {
+    pub(crate) fn add(&self, measured: RequestMeasurement) {
         let mut metrics = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         metrics.add(measured);
     }
@@ -99,7 +99,7 @@ impl SharedMetrics {
 }
 
 impl Metrics {
-    fn add(&mut self, measured: Measured) {
+    fn add(&mut self, measured: RequestMeasurement) {
         if self.requests.len() >= MAX_REQUESTS {
             self.requests.pop_front();
             self.dropped += 1;
@@ -139,15 +139,17 @@ impl Metrics {
     /// those that timed out, were cancelled, or failed. Last come the medians in ms of first and later requests that
     /// were answered.
     pub fn summary(&self) -> String {
-        let mut keys: Vec<_> = self.requests.iter().map(Measured::key).collect();
+        let mut keys: Vec<_> = self.requests.iter().map(RequestMeasurement::key).collect();
         keys.sort_unstable();
         keys.dedup();
         let mut out = String::new();
         for key in keys {
             let of: Vec<_> = self.requests.iter().filter(|r| r.key() == key).collect();
-            let count = |holds: fn(&Measured) -> bool| of.iter().filter(|r| holds(r)).count();
+            let count =
+                |holds: fn(&RequestMeasurement) -> bool| of.iter().filter(|r| holds(r)).count();
             let median = |first: bool| {
-                let done = |r: &&&Measured| r.outcome == Outcome::Done && r.first == first;
+                let done =
+                    |r: &&&RequestMeasurement| r.outcome == Outcome::Done && r.first == first;
                 let ok = of.iter().filter(done);
                 let mut times: Vec<_> = ok.map(|r| r.end_ns).collect();
                 times.sort_unstable();
@@ -185,7 +187,7 @@ impl Outcome {
     }
 }
 
-impl Measured {
+impl RequestMeasurement {
     fn key(&self) -> (&str, &str, Option<Protocol>) {
         (&self.origin, self.kind_of_network(), self.protocol)
     }

@@ -13,7 +13,7 @@ use crate::body::{Body, BodyWriter};
 use crate::download::PartialDownload;
 use crate::error::Error;
 use crate::limits::Limits;
-use crate::mailbox::{Mailbox, Outbound};
+use crate::mailbox::{Mailbox, OutboundRequest};
 use crate::metrics::Outcome;
 use crate::origin::origin_of;
 use crate::report::Progress;
@@ -247,7 +247,7 @@ impl Request {
     }
 
     /// Checks the request; returns when its time is up, too.
-    fn outbound(&self) -> Result<(Outbound, Option<Instant>), Error> {
+    fn outbound(&self) -> Result<(OutboundRequest, Option<Instant>), Error> {
         let (origin, uri) = origin_of(&self.url).map_err(Error::Invalid)?;
         if let Some(invalid) = &self.invalid {
             return Err(Error::Invalid(invalid.clone()));
@@ -284,7 +284,7 @@ impl Request {
                 return Err(Error::Invalid(cannot.to_owned()));
             }
         };
-        let outbound = Outbound {
+        let outbound = OutboundRequest {
             #[cfg(feature = "sign")]
             signer,
             origin,

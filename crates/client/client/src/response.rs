@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 use tokio::sync::mpsc;
 
 use crate::error::Error;
-use crate::mailbox::Guard;
+use crate::mailbox::CancelGuard;
 use crate::report::Report;
 use crate::resume::{RangeFetcher, ResumableBody};
 
@@ -30,7 +30,7 @@ pub(crate) struct Stream {
     ending: Arc<OnceLock<Error>>,
     complete: bool,
     trailers: Option<HeaderMap>,
-    guard: Option<Guard>,
+    guard: Option<CancelGuard>,
 }
 
 /// A piece of a body.
@@ -63,7 +63,7 @@ impl Response {
         }
     }
 
-    pub(crate) fn hold(&mut self, guard: Guard) {
+    pub(crate) fn hold(&mut self, guard: CancelGuard) {
         self.stream.guard = Some(guard);
     }
 

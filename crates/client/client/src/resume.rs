@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use route::{Advice, Fault, Policy, Protocol, RateMonitor, Transport};
+use route::{Fault, Policy, Protocol, RateAdvice, RateMonitor, Transport};
 
 use tokio::sync::oneshot;
 
@@ -280,17 +280,17 @@ impl ResumableBody {
         }
     }
 
-    async fn follow(&mut self, advice: Advice, stream: &mut Stream, report: &mut Report) {
+    async fn follow(&mut self, advice: RateAdvice, stream: &mut Stream, report: &mut Report) {
         let traits = self.fetcher.outbound.traits;
         match advice {
-            Advice::Continue => {}
+            RateAdvice::Continue => {}
             // A request that is pinned to a transport is not sent over the other one, one that is not to be sent again is
             // not, and nothing is learnt from one that is urgent.
-            Advice::Compare { .. }
+            RateAdvice::Compare { .. }
                 if traits.policy != Policy::Adaptive || traits.urgent || !traits.resends => {}
             // One that has won brings the rest.
-            Advice::Compare { .. } if self.competitor.is_some() => {}
-            Advice::Compare { from, bytes } => {
+            RateAdvice::Compare { .. } if self.competitor.is_some() => {}
+            RateAdvice::Compare { from, bytes } => {
                 let part = from..from + bytes;
                 self.competitor = Some(CompetingFetch::new(
                     self.fetcher.clone(),
@@ -299,8 +299,8 @@ impl ResumableBody {
                 ));
                 self.monitor.comparing(from, bytes);
             }
-            Advice::Switch { ratio } => self.switch(ratio, stream, report).await,
-            Advice::Stay => self.stay(),
+            RateAdvice::Switch { ratio } => self.switch(ratio, stream, report).await,
+            RateAdvice::Stay => self.stay(),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::conn::{Conn, ConnState};
 use crate::event::{ConnId, Origin, Policy, RequestTraits, Transport};
 use crate::h3_status::H3Status;
-use crate::learn::{Class, Verdict, key};
+use crate::learn::{ComparisonClass, Verdict, key};
 use crate::reason::Reason;
 use crate::router::Router;
 
@@ -88,13 +88,13 @@ impl Router {
         if entry.h3.on_probation(now) {
             return (Transport::Quic, Reason::Exploring(Transport::Quic));
         }
-        let class = Class::of_size(bytes);
+        let class = ComparisonClass::of_size(bytes);
         let usual_s = entry.kinds.usual_s(key(traits.kind, bytes));
         let estimates = entry.estimates(class);
         let verdict = estimates.verdict(class, usual_s, now);
         // Large bodies are not sent the slow way to learn.
         if explores
-            && class != Class::Bulk
+            && class != ComparisonClass::Bulk
             && let Some(over) = estimates.explore(class, verdict, now)
         {
             return (over, Reason::Exploring(over));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::event::{NetworkId, Origin, Transport};
 use crate::h3_status::{H3Status, UdpStatus};
-use crate::learn::{Class, Verdict};
+use crate::learn::{ComparisonClass, Verdict};
 use crate::reason::Reason;
 use crate::router::Router;
 
@@ -57,7 +57,7 @@ impl Router {
                 format_args!("a connection over HTTP/3 takes {requests} requests"),
             );
         }
-        for class in Class::ALL {
+        for class in ComparisonClass::ALL {
             let estimates = &entry.estimates[class as usize];
             let counts = Transport::ALL.map(|over| estimates.of(over).count() as u32);
             let reason = match estimates.verdict(class, None, self.now) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::conn::{Call, Conn, RequestCopy};
 use crate::event::{Origin, RequestTraits, Transport};
-use crate::learn::{Class, OPENING, Verdict, key};
+use crate::learn::{ComparisonClass, OPENING, Verdict, key};
 use crate::router::Router;
 
 /// A comparison within one body counts as this many requests of each transport, enough for a verdict.
@@ -23,9 +23,9 @@ impl Router {
         if !call.is_sample {
             return;
         }
-        let time = match Class::of_size(size) {
+        let time = match ComparisonClass::of_size(size) {
             // By the rate of the response's body; that of the request's tells nothing of its own.
-            Class::Bulk => copy
+            ComparisonClass::Bulk => copy
                 .head
                 .map(|head| now.since(head).as_secs_f64() / bytes as f64)
                 .filter(|per_byte| per_byte.is_finite() && *per_byte > 0.0),
@@ -34,7 +34,7 @@ impl Router {
         if let Some(time) = time {
             let residual = entry.kinds.residual(key(call.traits.kind, size), time, now);
             entry
-                .estimates(Class::of_size(size))
+                .estimates(ComparisonClass::of_size(size))
                 .observe(copy.over, Some(residual), now);
         }
     }
@@ -48,7 +48,7 @@ impl Router {
     ) {
         let now = self.now;
         if let Some(entry) = self.current_entry(origin) {
-            let class = Class::of_size(entry.expected_bytes(traits));
+            let class = ComparisonClass::of_size(entry.expected_bytes(traits));
             entry.estimates(class).observe(over, None, now);
         }
     }
@@ -65,13 +65,13 @@ impl Router {
         let Some(entry) = self.current_entry(origin) else {
             return false;
         };
-        let estimates = entry.estimates(Class::Bulk);
-        let verdict = estimates.verdict(Class::Bulk, None, now);
+        let estimates = entry.estimates(ComparisonClass::Bulk);
+        let verdict = estimates.verdict(ComparisonClass::Bulk, None, now);
         match verdict {
             Verdict::Faster(faster, ..) => faster == other,
-            Verdict::NoDifference | Verdict::CannotTell => {
-                estimates.explore(Class::Bulk, verdict, now).is_some()
-            }
+            Verdict::NoDifference | Verdict::CannotTell => estimates
+                .explore(ComparisonClass::Bulk, verdict, now)
+                .is_some(),
         }
     }
 
@@ -80,7 +80,7 @@ impl Router {
     pub(crate) fn learn_comparison(&mut self, origin: &Origin, faster: Transport, ratio: f64) {
         let now = self.now;
         if let Some(entry) = self.current_entry(origin) {
-            let estimates = entry.estimates(Class::Bulk);
+            let estimates = entry.estimates(ComparisonClass::Bulk);
             estimates.doubt();
             for _ in 0..COMPARISON_COUNTS {
                 estimates.observe(faster, Some(0.0), now);
@@ -96,7 +96,7 @@ impl Router {
         if let Some(entry) = self.current_entry(&origin) {
             let residual = entry.kinds.residual(OPENING, took.as_secs_f64(), now);
             entry
-                .estimates(Class::Cold)
+                .estimates(ComparisonClass::Cold)
                 .observe(over, Some(residual), now);
         }
     }

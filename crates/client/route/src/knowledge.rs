@@ -7,7 +7,7 @@ use crate::alt_svc::LONGEST_MAX_AGE;
 use crate::bounds::make_room;
 use crate::event::{NetworkId, Origin, RequestTraits};
 use crate::h3_status::{H3Status, UdpStatus};
-use crate::learn::{Class, RequestKinds, TransportEstimates};
+use crate::learn::{ComparisonClass, RequestKinds, TransportEstimates};
 use crate::time::MonotonicTime;
 use sha2::{Digest as _, Sha256};
 
@@ -29,7 +29,7 @@ pub(crate) struct KnowledgeStore {
     pub(crate) salt: [u8; 16],
     pub(crate) networks: BTreeMap<NetworkId, NetworkEntry>,
     pub(crate) origins: BTreeMap<(NetworkId, OriginDigest), OriginEntry>,
-    pub(crate) offers: BTreeMap<OriginDigest, Offer>,
+    pub(crate) offers: BTreeMap<OriginDigest, H3Offer>,
 }
 
 /// Knowledge of a network.
@@ -56,7 +56,7 @@ pub(crate) struct OriginEntry {
     pub(crate) answers: u64,
     pub(crate) last_answer: Option<MonotonicTime>,
     pub(crate) rtt: Option<Duration>,
-    pub(crate) estimates: [TransportEstimates; Class::ALL.len()],
+    pub(crate) estimates: [TransportEstimates; ComparisonClass::ALL.len()],
     pub(crate) kinds: RequestKinds,
     /// Requests that ended well.
     pub(crate) done: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Quota {
 
 /// An origin's offer of HTTP/3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Offer {
+pub(crate) struct H3Offer {
     pub(crate) port: u16,
     pub(crate) until: MonotonicTime,
     pub(crate) used: MonotonicTime,
@@ -163,7 +163,7 @@ impl KnowledgeStore {
         if !self.offers.contains_key(&origin) {
             make_room(&mut self.offers, MAX_OFFERS, |offer| offer.used);
         }
-        let offer = Offer {
+        let offer = H3Offer {
             port,
             until: now + age.min(LONGEST_MAX_AGE),
             used: now,
@@ -186,7 +186,7 @@ impl KnowledgeStore {
 }
 
 impl OriginEntry {
-    pub(crate) fn estimates(&mut self, class: Class) -> &mut TransportEstimates {
+    pub(crate) fn estimates(&mut self, class: ComparisonClass) -> &mut TransportEstimates {
         &mut self.estimates[class as usize]
     }
 

@@ -59,7 +59,7 @@
 //!
 //! # Learning
 //!
-//! For each origin, network and [class](Class) of size the router compares ln(time) over both transports, less that of
+//! For each origin, network and [class](ComparisonClass) the router compares ln(time) over both transports, less that of
 //! the request's kind. Requests count half after 32 later ones or 15 minutes. The verdict is *faster* if the whole
 //! one-sided 95 % interval lies beyond 5 % and 5 ms. It is *no difference* if the interval lies within, else *cannot
 //! tell*. To learn, the router opens the second connection after three requests. It sends five small requests there and
@@ -136,9 +136,9 @@ pub use event::{
     CallId, ConnId, DnsAnswer, Event, Fault, H3Record, Network, NetworkId, NetworkKind, Origin,
     PathSample, Policy, Protocol, QueryId, Replay, RequestTraits, Transport,
 };
-pub use learn::Class;
+pub use learn::ComparisonClass;
 pub use memory::{MAX_MEMORY_BYTES, RecallOutcome};
-pub use rate_monitor::{Advice, MAX_AHEAD_BYTES, RateMonitor};
+pub use rate_monitor::{MAX_AHEAD_BYTES, RateAdvice, RateMonitor};
 pub use reason::Reason;
 pub use router::{
     Config, MAX_CALLS, MAX_CONNS, MAX_H1_CONNS, MAX_LONG_H1_CONNS, MAX_SHARED_CONNS, Router,

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use crate::event::{NetworkId, Transport};
 use crate::h3_status::{H3Status, MAX_BACKOFF, MAX_BLOCKED, UdpStatus};
 use crate::knowledge::{LastUse, MAX_NETWORKS, MAX_OFFERS, MAX_ORIGINS, OriginDigest};
-use crate::learn::{Class, Estimate, TransportEstimates, Verdict};
+use crate::learn::{ComparisonClass, Estimate, TransportEstimates, Verdict};
 use crate::router::Router;
 use crate::switches::Switches;
 use crate::time::{MonotonicTime, WallSeconds};
@@ -25,7 +25,7 @@ const MAGIC: &[u8; 4] = b"CMTR";
 const VERSION: u16 = 1;
 const HEAD: usize = 10;
 const SUM: usize = 8;
-const CELLS: usize = Class::ALL.len() * Transport::ALL.len();
+const CELLS: usize = ComparisonClass::ALL.len() * Transport::ALL.len();
 const HOUR_S: u64 = 3_600;
 /// What was not used for longer is forgotten.
 const MAX_AGE_HOURS: u64 = 30 * 24;
@@ -274,7 +274,7 @@ impl Router {
                 }
                 _ => H3Status::Untried,
             };
-            for (class, cells) in Class::ALL.into_iter().zip(entry.cells.chunks(2)) {
+            for (class, cells) in ComparisonClass::ALL.into_iter().zip(entry.cells.chunks(2)) {
                 if let [quic, tcp] = cells {
                     *known.estimates(class) = estimates(*quic, *tcp, class, now);
                 }
@@ -330,7 +330,7 @@ fn checksum(cbor: &[u8]) -> [u8; SUM] {
 fn estimates(
     quic: (f32, f32, f32),
     tcp: (f32, f32, f32),
-    class: Class,
+    class: ComparisonClass,
     now: MonotonicTime,
 ) -> TransportEstimates {
     let cell = |(weight, mean, deviation): (f32, f32, f32), shift: f64| {

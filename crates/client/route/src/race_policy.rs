@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::conn::OriginRace;
 use crate::event::{NetworkId, Origin, Policy, Transport};
 use crate::h3_status::{H3Status, UdpStatus};
-use crate::learn::{Class, Verdict};
+use crate::learn::{ComparisonClass, Verdict};
 use crate::race::RaceMode;
 use crate::reason::Reason;
 use crate::router::Router;
@@ -50,7 +50,9 @@ impl Router {
         let entry = self.knowledge.origin(network, digest, now);
         let known = entry.rtt.or(network_rtt).map(|rtt| rtt.mul_f64(1.5));
         let delay = known.unwrap_or(UNKNOWN_DELAY).clamp(MIN_DELAY, MAX_DELAY);
-        let cold = entry.estimates(Class::Cold).verdict(Class::Cold, None, now);
+        let cold = entry
+            .estimates(ComparisonClass::Cold)
+            .verdict(ComparisonClass::Cold, None, now);
         if entry.h3.on_probation(now) {
             RaceMode::First(Transport::Tcp, UNTRIED_DELAY)
         } else if policy == Policy::Adaptive && matches!(cold, Verdict::Faster(Transport::Tcp, ..))

@@ -32,7 +32,7 @@ const SMOOTHED: usize = 4;
 
 /// Which transport should deliver the rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Advice {
+pub enum RateAdvice {
     /// Go on.
     Continue,
     /// Ask for this part over the other transport, too. Answer with [`RateMonitor::comparing`] when that has begun.
@@ -108,7 +108,7 @@ impl RateMonitor {
     }
 
     /// Counts `bytes` of the body. The app waited `waited` for them.
-    pub fn received(&mut self, bytes: u64, waited: Duration) -> Advice {
+    pub fn received(&mut self, bytes: u64, waited: Duration) -> RateAdvice {
         self.position += bytes;
         if let Some(comparison) = &mut self.comparison {
             comparison.this.time += waited;
@@ -119,7 +119,7 @@ impl RateMonitor {
         self.window.bytes += bytes;
         self.window.time += waited;
         if self.window.time < Self::WINDOW {
-            return Advice::Continue;
+            return RateAdvice::Continue;
         }
         self.recent.rotate_right(1);
         self.recent[0] = std::mem::take(&mut self.window);
@@ -133,9 +133,9 @@ impl RateMonitor {
         let worthwhile = rest as f64 > rate * MIN_REST.as_secs_f64()
             && self.length.saturating_sub(from) >= MIN_REST_BYTES;
         if (is_first || slow) && worthwhile {
-            Advice::Compare { from, bytes }
+            RateAdvice::Compare { from, bytes }
         } else {
-            Advice::Continue
+            RateAdvice::Continue
         }
     }
 
@@ -166,9 +166,9 @@ impl RateMonitor {
 
     /// Counts `bytes` of the compared part that came over the other transport. The app waited `waited` for them. `took`
     /// is the least time that all of them together took by the clock: they also come while the app does other things.
-    pub fn other_received(&mut self, bytes: u64, waited: Duration, took: Duration) -> Advice {
+    pub fn other_received(&mut self, bytes: u64, waited: Duration, took: Duration) -> RateAdvice {
         let Some(comparison) = &mut self.comparison else {
-            return Advice::Continue;
+            return RateAdvice::Continue;
         };
         comparison.this.time += waited;
         comparison.waited += waited;
@@ -183,25 +183,25 @@ impl RateMonitor {
         (self.window, self.recent, self.best_per_s) = Default::default();
     }
 
-    fn judge(&self) -> Advice {
+    fn judge(&self) -> RateAdvice {
         let Some(comparison) = self.comparison else {
-            return Advice::Continue;
+            return RateAdvice::Continue;
         };
         let came = comparison.other.bytes;
         let is_whole = came >= comparison.bytes;
         if self.position > comparison.from + comparison.bytes {
-            return Advice::Stay;
+            return RateAdvice::Stay;
         }
         if !is_whole && comparison.waited < MAX_COMPARISON {
-            return Advice::Continue;
+            return RateAdvice::Continue;
         }
         // What this way has passed is not taken from the other.
         let is_ahead = self.position <= comparison.from + came;
         let ratio = comparison.other.per_s() / comparison.this.per_s().max(1.0);
         if is_ahead && came >= MIN_SAMPLE_BYTES && ratio >= MIN_RATIO {
-            Advice::Switch { ratio }
+            RateAdvice::Switch { ratio }
         } else {
-            Advice::Stay
+            RateAdvice::Stay
         }
     }
 }
@@ -220,32 +220,32 @@ mod tests {
 
     /// Runs two transports with these rates in bytes per ms, the other one after a delay. Returns when the advice to
     /// switch or stay came, in ms, the advice, and the byte where the other transport takes over.
-    fn run(length: u64, this: u64, other: u64) -> (u64, Advice, u64) {
+    fn run(length: u64, this: u64, other: u64) -> (u64, RateAdvice, u64) {
         let mut pace = RateMonitor::new(length, 0);
         let (mut from, mut began) = (0, None);
         for ms in 0..60_000_u64 {
             let mut advice = pace.received(this, MS);
-            if let Advice::Compare { from: at, bytes } = advice {
+            if let RateAdvice::Compare { from: at, bytes } = advice {
                 (from, began) = (at, Some(ms));
                 pace.comparing(at, bytes);
-                advice = Advice::Continue;
+                advice = RateAdvice::Continue;
             }
             // 130 ms to connect, 70 ms for the first byte.
             let first = began.map(|began| began + 200);
             if let Some(since) = first.and_then(|first| ms.checked_sub(first))
-                && advice == Advice::Continue
+                && advice == RateAdvice::Continue
             {
                 let took = Duration::from_millis(since.max(70));
                 advice = pace.other_received(other, Duration::ZERO, took);
             }
-            if advice != Advice::Continue {
+            if advice != RateAdvice::Continue {
                 return (ms, advice, from);
             }
             if pace.position >= length {
                 break;
             }
         }
-        (0, Advice::Continue, from)
+        (0, RateAdvice::Continue, from)
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
         // 200 kbit/s against 10 Mbit/s.
         let (ms, advice, from) = run(10_000_000, 25, 1_250);
         assert!(
-            matches!(advice, Advice::Switch { ratio } if ratio > 20.0),
+            matches!(advice, RateAdvice::Switch { ratio } if ratio > 20.0),
             "{advice:?}"
         );
         assert!((1_200..2_500).contains(&ms), "{ms}");
@@ -264,7 +264,7 @@ mod tests {
     fn ways_that_share_a_bottleneck_stay() {
         for (this, other) in [(600, 600), (500, 700), (900, 300)] {
             let (_, advice, _) = run(10_000_000, this, other);
-            assert_eq!(advice, Advice::Stay, "{this} {other}");
+            assert_eq!(advice, RateAdvice::Stay, "{this} {other}");
         }
     }
 
@@ -273,7 +273,7 @@ mod tests {
     fn compared(length: u64, this: u64) -> (RateMonitor, u64, u64) {
         let mut pace = RateMonitor::new(length, 0);
         loop {
-            if let Advice::Compare { from, bytes } = pace.received(this, MS) {
+            if let RateAdvice::Compare { from, bytes } = pace.received(this, MS) {
                 pace.comparing(from, bytes);
                 return (pace, from, bytes);
             }
@@ -283,10 +283,13 @@ mod tests {
     #[test]
     fn what_was_held_back_by_a_loss_does_not_hide_a_slow_way() {
         let (mut pace, _, bytes) = compared(10_000_000, 25);
-        assert_eq!(pace.other_received(1_000, MS, 50 * MS), Advice::Continue);
-        assert_eq!(pace.received(100_000, MS), Advice::Continue);
+        assert_eq!(
+            pace.other_received(1_000, MS, 50 * MS),
+            RateAdvice::Continue
+        );
+        assert_eq!(pace.received(100_000, MS), RateAdvice::Continue);
         let advice = pace.other_received(bytes - 1_000, 200 * MS, 200 * MS);
-        assert!(matches!(advice, Advice::Switch { .. }), "{advice:?}");
+        assert!(matches!(advice, RateAdvice::Switch { .. }), "{advice:?}");
     }
 
     #[test]
@@ -295,27 +298,27 @@ mod tests {
         let took = Duration::from_secs(2);
         assert_eq!(
             pace.other_received(bytes, Duration::ZERO, took),
-            Advice::Stay
+            RateAdvice::Stay
         );
     }
 
     #[test]
     fn what_connecting_took_says_nothing_of_a_way() {
         let (_, advice, _) = run(20_000_000, 500, 6_000);
-        assert!(matches!(advice, Advice::Switch { .. }), "{advice:?}");
+        assert!(matches!(advice, RateAdvice::Switch { .. }), "{advice:?}");
     }
 
     #[test]
     fn two_slow_ways_are_judged_by_what_came_in_time() {
         let (ms, advice, _) = run(10_000_000, 2, 20);
-        assert!(matches!(advice, Advice::Switch { .. }), "{advice:?}");
+        assert!(matches!(advice, RateAdvice::Switch { .. }), "{advice:?}");
         assert!((5_900..6_100).contains(&ms), "{ms}");
         assert_eq!(
             run(10_000_000, 2, 4).1,
-            Advice::Stay,
+            RateAdvice::Stay,
             "too little to judge by"
         );
-        assert_eq!(run(10_000_000, 20, 25).1, Advice::Stay);
+        assert_eq!(run(10_000_000, 20, 25).1, RateAdvice::Stay);
     }
 
     #[test]
@@ -334,17 +337,17 @@ mod tests {
     fn a_part_that_has_come_this_way_is_not_taken_from_the_other() {
         let (mut pace, from, bytes) = compared(10_000_000, 25);
         let rest_of_part = from + bytes - pace.position;
-        assert_eq!(pace.received(rest_of_part, MS), Advice::Continue);
-        assert_eq!(pace.received(1, MS), Advice::Stay);
+        assert_eq!(pace.received(rest_of_part, MS), RateAdvice::Continue);
+        assert_eq!(pace.received(1, MS), RateAdvice::Stay);
     }
 
     #[test]
     fn short_rests_and_slow_apps_are_left_alone() {
-        assert_eq!(run(1_000_000, 400, 4_000), (0, Advice::Continue, 0));
-        assert_eq!(run(500_000, 25, 1_250), (0, Advice::Continue, 0));
+        assert_eq!(run(1_000_000, 400, 4_000), (0, RateAdvice::Continue, 0));
+        assert_eq!(run(500_000, 25, 1_250), (0, RateAdvice::Continue, 0));
         let mut pace = RateMonitor::new(10_000_000, 0);
         for _ in 0..1_000 {
-            assert_eq!(pace.received(25, Duration::ZERO), Advice::Continue);
+            assert_eq!(pace.received(25, Duration::ZERO), RateAdvice::Continue);
         }
     }
 
@@ -355,11 +358,11 @@ mod tests {
         for ms in 0..20_000 {
             let rate = if ms < 10_000 { 1_000 } else { 400 };
             match pace.received(rate, MS) {
-                Advice::Compare { from, bytes } => {
+                RateAdvice::Compare { from, bytes } => {
                     compared.push(ms / 1_000);
                     pace.comparing(from, bytes);
                 }
-                Advice::Stay => pace.settled(pace.position),
+                RateAdvice::Stay => pace.settled(pace.position),
                 _ => {}
             }
         }
@@ -378,11 +381,11 @@ mod tests {
                 _ => 32,
             };
             match pace.received(rate, MS) {
-                Advice::Compare { from, bytes } => {
+                RateAdvice::Compare { from, bytes } => {
                     compared += 1;
                     pace.comparing(from, bytes);
                 }
-                Advice::Stay => pace.settled(pace.position),
+                RateAdvice::Stay => pace.settled(pace.position),
                 _ => {}
             }
         }
@@ -401,11 +404,11 @@ mod tests {
                     RateMonitor::WINDOW,
                 );
                 match advice {
-                    Advice::Compare { from, bytes } => {
+                    RateAdvice::Compare { from, bytes } => {
                         parts.push(bytes);
                         pace.comparing(from, bytes);
                     }
-                    Advice::Stay => pace.settled(pace.position),
+                    RateAdvice::Stay => pace.settled(pace.position),
                     _ if window > 200 => break,
                     _ => {}
                 }
@@ -419,6 +422,6 @@ mod tests {
 
     #[test]
     fn a_way_that_brings_nothing_is_given_up() {
-        assert_eq!(run(10_000_000, 25, 0).1, Advice::Stay);
+        assert_eq!(run(10_000_000, 25, 0).1, RateAdvice::Stay);
     }
 }

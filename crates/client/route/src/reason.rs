@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::event::Transport;
-use crate::learn::Class;
+use crate::learn::ComparisonClass;
 
 /// The reason for a route. The codes are stable; the sentences may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub enum Reason {
         /// Which.
         over: Transport,
         /// For what.
-        class: Class,
+        class: ComparisonClass,
         /// Least ratio of times, with 95 % confidence.
         low: f64,
         /// Greatest ratio of times.
@@ -46,7 +46,7 @@ pub enum Reason {
         /// The one taken.
         over: Transport,
         /// For what.
-        class: Class,
+        class: ComparisonClass,
     },
     /// Not known yet; both are open.
     CannotTell(Transport),

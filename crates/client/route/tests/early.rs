@@ -58,7 +58,7 @@ fn beside_it_others_wait_for_the_handshake() {
     let (at_once, later) = (world.request(early()), world.request(traits()));
     let too = world.request(early());
     let asked = world.now;
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     let took = |id| {
         let (at, end) = world.calls[&id].ended.expect("it ended");
         assert_eq!(end, End::Done(Transport::Quic));
@@ -102,7 +102,7 @@ fn a_handshake_without_answer_loses_the_request_to_tcp() {
 fn where_http_3_failed_nothing_is_early() {
     let mut world = after_a_while(PathBehavior::BadHandshake);
     world.request_and_wait(early());
-    world.rest(Duration::from_secs(5));
+    world.pass_time(Duration::from_secs(5));
     while !world.conns.is_empty() {
         world.close_first();
     }
@@ -129,7 +129,7 @@ fn one_that_is_pinned_to_http_3_stays_where_it_was_sent_when_tcp_is_ready_first(
 fn another_network_in_the_handshake_says_nothing_against_http_3() {
     let mut world = after_a_while(PathBehavior::Free);
     let id = world.request(early());
-    world.rest(Duration::from_millis(50));
+    world.pass_time(Duration::from_millis(50));
     assert_eq!(world.calls[&id].sends.len(), 1);
     world.handle(Event::Network(Some(Network {
         id: NetworkId([1; 16]),
@@ -149,7 +149,7 @@ fn what_an_attempt_took_that_another_address_beat_is_sent_there() {
         world.lost_first_flights = 1.0;
         let asked = world.now;
         let id = world.request(RequestTraits { policy, ..early() });
-        world.rest(Duration::from_millis(10));
+        world.pass_time(Duration::from_millis(10));
         world.lost_first_flights = 0.0;
         let (_, end) = world.wait(id);
         assert_eq!(end, End::Done(Transport::Quic), "{policy:?}");
@@ -170,10 +170,10 @@ fn a_refused_certificate_ends_what_was_sent_early_and_nothing_is_opened_for_it()
     world.tcp.path = PathBehavior::BadCertificate;
     world.lost_first_flights = 1.0;
     let id = world.request(early());
-    world.rest(Duration::from_millis(10));
+    world.pass_time(Duration::from_millis(10));
     world.lost_first_flights = 0.0;
     let opened = world.opened[&Transport::Quic];
     assert_eq!(world.wait(id).1, End::Failed(Fault::Certificate));
-    world.rest(Duration::from_secs(5));
+    world.pass_time(Duration::from_secs(5));
     assert_eq!(world.opened[&Transport::Quic], opened);
 }

@@ -59,7 +59,7 @@ fn http_3_that_resets_every_request_is_tried_ever_more_rarely() {
         assert_eq!(end, End::Done(Transport::Tcp));
         let log = world.calls.values().next_back().expect("it was asked");
         tries += log.sends.len() - 1;
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
     }
     assert!((3..=30).contains(&tries), "{tries} in an hour");
 }
@@ -118,10 +118,10 @@ fn all_requests_on_a_path_that_dies_are_answered_over_tcp() {
         (world.quic.spread, world.tcp.spread) = (0.0, 0.0);
         world.hint();
         world.request_and_wait(traits());
-        world.rest(Duration::from_secs(2));
+        world.pass_time(Duration::from_secs(2));
         let asked = world.now;
         let calls: Vec<CallId> = (0..calls).map(|_| world.request(traits())).collect();
-        world.rest(Duration::from_secs(60));
+        world.pass_time(Duration::from_secs(60));
         for call in calls {
             let log = &world.calls[&call];
             let (at, end) = log.ended.expect("it ended");
@@ -147,7 +147,7 @@ fn few_requests_are_sent_twice_where_nothing_answers() {
         world.request(traits());
     }
     // Until the paths are given up.
-    world.rest(Duration::from_secs(30));
+    world.pass_time(Duration::from_secs(30));
     let twice = world.calls.values().filter(|log| log.sends.len() > 1);
     assert_eq!(twice.count(), 1 + 200 / 20);
 }
@@ -162,7 +162,7 @@ fn a_request_on_a_silent_path_is_sent_three_times_at_most() {
     world.quic.path = PathBehavior::DiesAt(world.now);
     (world.tcp.resets, world.tcp.safe_resets) = (1.0, 0.0);
     let id = world.request(traits());
-    world.rest(Duration::from_secs(100));
+    world.pass_time(Duration::from_secs(100));
     let sends = &world.calls[&id].sends;
     assert!((2..=3).contains(&sends.len()), "{sends:?}");
 }
@@ -176,7 +176,7 @@ fn connections_that_the_app_closes_say_nothing_against_http_3() {
         ..traits()
     };
     let (repeated, never) = (world.request(traits()), world.request(post));
-    world.rest(RTT / 2);
+    world.pass_time(RTT / 2);
     world.handle(Event::Disconnect);
     assert_eq!(world.wait(repeated).1, End::Done(Transport::Quic));
     assert_eq!(world.wait(never).1, End::Failed(Fault::Reset));

@@ -19,7 +19,7 @@ enum Act {
     Connect(Policy),
     Cancel(usize),
     TimeOut(usize),
-    Rest(u64),
+    Wait(u64),
     Network(Option<u8>),
     Switch(u8, bool),
     GoAway,
@@ -79,7 +79,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => policy.prop_map(Act::Connect),
         1 => any::<usize>().prop_map(Act::Cancel),
         1 => any::<usize>().prop_map(Act::TimeOut),
-        6 => (0..5_000_u64).prop_map(Act::Rest),
+        6 => (0..5_000_u64).prop_map(Act::Wait),
         1 => proptest::option::of(0..3_u8).prop_map(Act::Network),
         1 => (0..=100_u8, any::<bool>()).prop_map(|(percent, engine)| Act::Switch(percent, engine)),
         1 => Just(Act::GoAway),
@@ -139,7 +139,7 @@ proptest! {
                     world.time_out(CallId((n % world.calls.len()) as u64 + 1));
                 }
                 Act::Cancel(_) | Act::TimeOut(_) => {}
-                Act::Rest(ms) => world.rest(Duration::from_millis(ms)),
+                Act::Wait(ms) => world.pass_time(Duration::from_millis(ms)),
                 Act::Network(id) => {
                     let network = id.map(|id| Network { id: NetworkId([id; 16]), kind: NetworkKind::Wifi, metered: id == 0 });
                     world.handle(Event::Network(network));
@@ -171,7 +171,7 @@ proptest! {
             }
         }
         // Long enough for every race to end, and for every path that died to be given up as often as it is tried.
-        world.rest(Duration::from_secs(300));
+        world.pass_time(Duration::from_secs(300));
         for (id, log) in &world.calls {
             prop_assert!(log.ended.is_some(), "{id:?} waits for nothing: {:?}", world.router);
         }
@@ -181,7 +181,7 @@ proptest! {
             prop_assert!(log.sends.len() <= most, "{} answers, {log:?}", world.answers);
         }
         // Without requests nothing is watched, so the router does not wake the device.
-        world.rest(Duration::from_secs(600));
+        world.pass_time(Duration::from_secs(600));
         prop_assert_eq!(world.router.deadline(), None);
         prop_assert!(world.conns.len() <= route::MAX_CONNS);
     }
@@ -199,9 +199,9 @@ proptest! {
         world.hint();
         for wait_ms in asks {
             world.request(traits());
-            world.rest(Duration::from_millis(wait_ms));
+            world.pass_time(Duration::from_millis(wait_ms));
         }
-        world.rest(Duration::from_secs(60));
+        world.pass_time(Duration::from_secs(60));
         for log in world.calls.values() {
             prop_assert!(matches!(log.ended, Some((_, End::Done(_)))), "{:?}", log);
             prop_assert_eq!(log.sends.len(), 1);
@@ -230,7 +230,7 @@ fn a_thousand_races_over_a_lossy_network_break_nothing() {
         world.lost_first_flights = 0.1;
         world.hint();
         world.request_and_wait(traits());
-        world.rest(Duration::from_secs(30));
+        world.pass_time(Duration::from_secs(30));
         world
             .router
             .explain(&common::origin())

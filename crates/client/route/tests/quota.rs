@@ -29,9 +29,9 @@ fn a_thousand_gets_outlive_connections_that_are_closed_after_a_hundred_each() {
         (world.quic.conn_requests, world.streams, world.finishes) = (100, 128, true);
         // The router takes 512 at a time.
         let calls: Vec<_> = (0..500).map(|_| world.request(pinned(policy))).collect();
-        world.rest(10 * S);
+        world.pass_time(10 * S);
         let more: Vec<_> = (0..500).map(|_| world.request(pinned(policy))).collect();
-        world.rest(60 * S);
+        world.pass_time(60 * S);
         for call in calls.into_iter().chain(more) {
             let end = world.end_of(call);
             assert!(matches!(end, Some(End::Done(_))), "{call:?} {end:?}");
@@ -50,7 +50,7 @@ fn a_limit_counts_requests_that_are_sent_before_the_handshake_is_done() {
     };
     for _ in 0..4 {
         let calls: Vec<_> = (0..450).map(|_| world.request(early)).collect();
-        world.rest(5 * S);
+        world.pass_time(5 * S);
         for call in calls {
             assert_eq!(world.end_of(call), Some(End::Done(Quic)), "{call:?}");
             assert!(world.calls[&call].sends.len() <= 2, "{call:?}");
@@ -66,7 +66,7 @@ fn a_connection_that_is_closed_early_says_nothing_of_a_limit() {
     for _ in 0..10 {
         world.request(pinned(Policy::H3));
     }
-    world.rest(S);
+    world.pass_time(S);
     world.finishes = false;
     world.quic.conn_requests = usize::MAX;
     let before = world.opened[&Quic];
@@ -98,7 +98,7 @@ fn a_few_requests_that_are_cut_off_say_nothing_of_a_limit() {
     for _ in 0..23 {
         world.request(pinned(Policy::H3));
     }
-    world.rest(S);
+    world.pass_time(S);
     (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
     let before = world.opened[&Quic];
     for _ in 0..30 {
@@ -115,21 +115,21 @@ fn connections_stay_few_where_a_limit_is_known() {
     for _ in 0..30 {
         world.request(pinned(Policy::H3));
     }
-    world.rest(S);
+    world.pass_time(S);
     (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
     world.streams = 4;
     world.body_time = Duration::from_secs(100_000);
     for _ in 0..400 {
         world.request(pinned(Policy::H3));
     }
-    world.rest(20 * S);
+    world.pass_time(20 * S);
     assert_eq!(world.conns.len(), MAX_SHARED_CONNS);
     // Each takes its twenty; one had ten that were cut off.
     world.streams = usize::MAX;
     for conn in world.conns.keys().copied().collect::<Vec<_>>() {
         world.handle(Event::Room(conn));
     }
-    world.rest(20 * S);
+    world.pass_time(20 * S);
     assert_eq!(world.conns.len(), MAX_SHARED_CONNS);
     let sent = world.calls.values().filter(|log| !log.sends.is_empty());
     assert_eq!(sent.count(), 30 + 20 * MAX_SHARED_CONNS - 10);
@@ -142,11 +142,11 @@ fn idle_connections_that_had_as_many_requests_are_closed() {
     for _ in 0..40 {
         world.request(pinned(Policy::H3));
     }
-    world.rest(S);
+    world.pass_time(S);
     let before = world.conns.len();
     world.body_time = Duration::from_secs(100_000);
     let calls: Vec<_> = (0..4).map(|_| world.request(pinned(Policy::H3))).collect();
-    world.rest(S);
+    world.pass_time(S);
     let (_, conn) = world.calls[&calls[0]].sends[0];
     world.handle(Event::Finished(conn));
     assert!(world.conns.len() < before, "{before} are open");
@@ -159,7 +159,7 @@ fn a_limit_of_requests_is_forgotten() {
     for _ in 0..14 {
         world.request(pinned(Policy::H3));
     }
-    world.rest(S);
+    world.pass_time(S);
     (world.quic.conn_requests, world.finishes) = (usize::MAX, false);
     let opened = |world: &mut World| {
         let before = world.opened[&Quic];
@@ -172,7 +172,7 @@ fn a_limit_of_requests_is_forgotten() {
     assert_eq!(opened(&mut world), 3);
     assert!(world.router.explain(&origin()).contains(limit));
     assert!(world.conns.len() <= 1, "spent ones are closed");
-    world.rest(60 * S);
+    world.pass_time(60 * S);
     assert!(opened(&mut world) <= 1);
     assert!(!world.router.explain(&origin()).contains(limit));
 }

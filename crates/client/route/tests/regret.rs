@@ -134,7 +134,7 @@ fn means(environment: &Environment, policy: Policy) -> Vec<f64> {
             }
             let (time, _) = world.request_and_wait(RequestTraits { policy, ..traits() });
             *sum += time.as_secs_f64() * 1e3;
-            world.rest(Duration::from_millis(500));
+            world.pass_time(Duration::from_millis(500));
         }
     }
     sums.iter().map(|sum| sum / SEEDS as f64).collect()

@@ -51,7 +51,7 @@ fn a_thousand_requests_outlive_connections_that_take_a_hundred_each() {
             (world.quic.conn_requests, world.tcp.conn_requests) = (100, 100);
             // The router's own limit is 512 at a time.
             let calls: Vec<_> = (0..500).map(|_| world.request(traits)).collect();
-            world.rest(60 * S);
+            world.pass_time(60 * S);
             for call in calls {
                 assert_eq!(world.end_of(call), Some(End::Done(over)), "{call:?}");
             }
@@ -64,14 +64,14 @@ fn a_request_that_nothing_ever_takes_fails() {
     let mut world = world();
     world.tcp.conn_requests = 0;
     let call = world.request(pinned(Policy::H2));
-    world.rest(60 * S);
+    world.pass_time(60 * S);
     assert_eq!(world.end_of(call), Some(End::Failed(Fault::Reset)));
     assert_eq!(world.calls[&call].sends.len(), 1 + 3);
     let call = world.request(RequestTraits {
         policy: Policy::H2,
         ..POST
     });
-    world.rest(60 * S);
+    world.pass_time(60 * S);
     assert_eq!(world.calls[&call].sends.len(), 1 + 3);
 }
 
@@ -196,7 +196,7 @@ fn a_head_that_http_3_does_not_take_goes_over_tcp_once() {
         if policy == Policy::H2 {
             assert_eq!(world.end_of(call), failed);
         } else {
-            world.rest(S);
+            world.pass_time(S);
             assert!(world.calls[&call].sends.len() <= 4);
         }
     }
@@ -211,9 +211,9 @@ fn a_server_that_starts_again_is_waited_for() {
         world.close_first();
         world.tcp.path = PathBehavior::Refused;
         let calls = [world.request(traits()), world.request(POST)];
-        world.rest(3 * S);
+        world.pass_time(3 * S);
         world.tcp.path = PathBehavior::Free;
-        world.rest(3 * S);
+        world.pass_time(3 * S);
         for call in calls {
             assert_eq!(world.end_of(call), Some(End::Done(Tcp)));
             assert_eq!(world.calls[&call].sends.len(), 1);
@@ -245,7 +245,7 @@ fn a_server_that_never_answered_is_not_waited_for() {
     // Nor one that answered long ago.
     world.tcp.path = PathBehavior::Free;
     world.request_and_wait(traits());
-    world.rest(120 * S);
+    world.pass_time(120 * S);
     world.close_first();
     world.tcp.path = PathBehavior::Refused;
     let (time, end) = world.request_and_wait(traits());
@@ -278,7 +278,7 @@ fn a_connection_that_may_not_move_stays_on_its_path() {
         let nudges = world.nudges;
         world.quic.path = PathBehavior::Stalls;
         world.request(pinned(Policy::H3));
-        world.rest(10 * S);
+        world.pass_time(10 * S);
         assert_eq!(world.nudges > nudges, migrates);
     }
 }
@@ -301,7 +301,7 @@ fn a_server_that_forgot_its_connections_gets_another_one() {
     world.request_and_wait(pinned(Policy::H3));
     world.quic.path = PathBehavior::Stalls;
     let call = world.request(pinned(Policy::H3));
-    world.rest(2 * S);
+    world.pass_time(2 * S);
     world.quic.path = PathBehavior::Free;
     // The old connection stays silent: what it carried is lost with the server.
     let (time, end) = world.wait(call);
@@ -320,7 +320,7 @@ fn a_request_whose_connections_the_app_keeps_closing_is_sent_twice_more() {
             }
             world.handle(Event::Disconnect);
         }
-        world.rest(10 * S);
+        world.pass_time(10 * S);
         assert_eq!(world.end_of(call), Some(End::Failed(Fault::Reset)));
         assert_eq!(world.calls[&call].sends.len(), 1 + 2);
     }

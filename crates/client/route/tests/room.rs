@@ -30,7 +30,7 @@ fn pinned(policy: Policy) -> RequestTraits {
 fn endless(world: &mut World, count: usize, policy: Policy) -> Vec<CallId> {
     world.body_time = Duration::from_secs(100_000);
     let calls: Vec<_> = (0..count).map(|_| world.request(pinned(policy))).collect();
-    world.rest(5 * S);
+    world.pass_time(5 * S);
     world.body_time = Duration::ZERO;
     calls
 }
@@ -54,10 +54,10 @@ fn there_are_six_shared_connections_at_most_and_the_rest_waits_for_room() {
         let calls = endless(&mut world, 2 * MAX_SHARED_CONNS, policy);
         assert_eq!(world.opened[&over] as usize, MAX_SHARED_CONNS);
         let waiting = world.request(pinned(policy));
-        world.rest(10 * S);
+        world.pass_time(10 * S);
         assert_eq!(world.end_of(waiting), None);
         world.cancel(calls[3]);
-        world.rest(S);
+        world.pass_time(S);
         assert_eq!(world.end_of(waiting), Some(End::Done(over)));
         assert_eq!(world.opened[&over] as usize, MAX_SHARED_CONNS);
     }
@@ -75,13 +75,13 @@ fn the_other_transport_is_used_where_one_is_full() {
 fn room_that_comes_without_an_end_is_used() {
     let mut world = taking(0, Protocol::H2);
     let call = world.request(pinned(Policy::H2));
-    world.rest(10 * S);
+    world.pass_time(10 * S);
     assert_eq!(world.end_of(call), None);
     assert!(world.calls[&call].sends.is_empty());
     world.streams = 1;
     let conn = *world.conns.keys().next().expect("it is open");
     world.handle(Event::Room(conn));
-    world.rest(S);
+    world.pass_time(S);
     assert_eq!(world.end_of(call), Some(End::Done(Tcp)));
     assert_eq!(world.calls[&call].sends.len(), 1);
 }
@@ -103,7 +103,7 @@ fn a_request_waits_a_second_for_responses_over_http_1_that_have_begun() {
     for _ in 0..MAX_H1_CONNS {
         world.request(pinned(Policy::H2));
     }
-    world.rest(Duration::from_millis(400));
+    world.pass_time(Duration::from_millis(400));
     world.body_time = Duration::ZERO;
     let (time, end) = world.request_and_wait(pinned(Policy::H2));
     assert_eq!(end, End::Done(Tcp));
@@ -115,7 +115,7 @@ fn connections_over_http_1_are_bounded() {
     let mut world = taking(1, Protocol::H1);
     let calls = endless(&mut world, 100, Policy::H2);
     world.body_time = Duration::from_secs(100_000);
-    world.rest(60 * S);
+    world.pass_time(60 * S);
     assert_eq!(world.opened[&Tcp] as usize, MAX_LONG_H1_CONNS);
     let sent = |world: &World| {
         let sends = calls.iter().map(|call| world.calls[call].sends.len());
@@ -126,7 +126,7 @@ fn connections_over_http_1_are_bounded() {
         .iter()
         .find(|call| world.calls[call].delivered.is_some());
     world.cancel(*begun.expect("some have begun"));
-    world.rest(S);
+    world.pass_time(S);
     assert_eq!(sent(&world), MAX_LONG_H1_CONNS + 1);
 }
 
@@ -136,7 +136,7 @@ fn short_responses_over_http_1_share_six_connections() {
     let calls: Vec<_> = (0..100)
         .map(|_| world.request(pinned(Policy::H2)))
         .collect();
-    world.rest(10 * S);
+    world.pass_time(10 * S);
     for call in calls {
         assert_eq!(world.end_of(call), Some(End::Done(Tcp)));
     }

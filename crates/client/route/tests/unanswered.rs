@@ -27,7 +27,7 @@ fn mute(answered: bool) -> World {
 /// Asks and lets the time limit pass.
 fn time_out(world: &mut World, limit: Duration) -> CallId {
     let call = world.request(traits());
-    world.rest(limit);
+    world.pass_time(limit);
     world.time_out(call);
     call
 }
@@ -73,11 +73,11 @@ fn an_app_that_gives_up_late_counts_and_one_that_gives_up_early_does_not() {
         let mut world = mute(true);
         for _ in 0..2 {
             let call = world.request(traits());
-            world.rest(patience);
+            world.pass_time(patience);
             world.cancel(call);
         }
         let call = world.request(traits());
-        world.rest(S);
+        world.pass_time(S);
         assert_eq!(world.ways(call), [expected], "{patience:?}");
     }
 }
@@ -103,7 +103,7 @@ fn an_answer_in_between_clears_http_3() {
     for _ in 0..5 {
         world.quic.mute = true;
         let call = world.request(race);
-        world.rest(4 * S);
+        world.pass_time(4 * S);
         world.time_out(call);
         assert_eq!(world.ways(call), [Quic]);
         world.quic.mute = false;
@@ -135,7 +135,7 @@ fn what_is_pinned_to_http_3_stays_there() {
     };
     for _ in 0..5 {
         let call = world.request(pinned);
-        world.rest(4 * S);
+        world.pass_time(4 * S);
         world.time_out(call);
         assert_eq!(world.ways(call), [Quic]);
     }
@@ -150,7 +150,7 @@ fn on_probation_a_request_is_hedged_over_tcp() {
     }
     world.request_and_wait(traits());
     // Broken for four seconds; HTTP/3's connection is still open.
-    world.rest(5 * S);
+    world.pass_time(5 * S);
     let call = world.request(traits());
     let (time, end) = world.wait(call);
     assert_eq!(world.ways(call), [Quic, Tcp]);
@@ -171,7 +171,7 @@ fn on_probation_a_whole_response_proves_http_3() {
     }
     world.request_and_wait(traits());
     world.quic.mute = false;
-    world.rest(5 * S);
+    world.pass_time(5 * S);
     assert_eq!(world.request_and_wait(traits()).1, End::Done(Quic));
     assert!(state(&mut world).contains("HTTP/3 here: works"));
 }
@@ -186,7 +186,7 @@ fn where_tcp_answers_nothing_either_no_more_of_it_is_opened_than_may_be() {
     for _ in 0..50 {
         world.request(traits());
     }
-    world.rest(5 * S);
+    world.pass_time(5 * S);
     let open = world.conns.values().filter(|socket| socket.over == Tcp);
     assert_eq!(open.count(), 6);
 }

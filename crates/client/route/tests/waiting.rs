@@ -23,7 +23,7 @@ fn a_network_that_goes_during_the_lookup_ends_it() {
     world.handle(Event::Network(None));
     let end = world.calls[&id].ended.map(|(_, end)| end);
     assert_eq!(end, Some(End::Failed(Fault::Offline)));
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     assert_eq!(world.router.deadline(), None);
 }
 
@@ -31,11 +31,11 @@ fn a_network_that_goes_during_the_lookup_ends_it() {
 fn a_connection_that_goes_away_while_it_opens_is_closed_once() {
     let mut world = world(PathBehavior::Free, PathBehavior::Blocked);
     let id = world.request(traits());
-    world.rest(Duration::from_millis(5));
+    world.pass_time(Duration::from_millis(5));
     let conn = *world.conns.keys().next().expect("it opens");
     world.handle(Event::GoAway(conn));
     // The world fails the test if an attempt that took too long is closed again.
-    world.rest(Duration::from_secs(30));
+    world.pass_time(Duration::from_secs(30));
     let end = world.calls[&id].ended.map(|(_, end)| end);
     assert_eq!(end, Some(End::Failed(Fault::Connect)));
 }
@@ -47,15 +47,15 @@ fn a_request_that_waits_for_a_rescue_has_a_race_of_its_own_when_that_fails() {
         PathBehavior::DiesAt(MonotonicTime::from_ns(2_000_000_000)),
     );
     world.request_and_wait(traits());
-    world.rest(Duration::from_secs(3));
+    world.pass_time(Duration::from_secs(3));
     let never_repeated = RequestTraits {
         replayable: false,
         ..traits()
     };
     world.request(never_repeated);
-    world.rest(Duration::from_millis(1_500));
+    world.pass_time(Duration::from_millis(1_500));
     let id = world.request(never_repeated);
-    world.rest(Duration::from_secs(60));
+    world.pass_time(Duration::from_secs(60));
     let end = world.calls[&id].ended.map(|(_, end)| end);
     assert_eq!(end, Some(End::Failed(Fault::Connect)));
 }
@@ -65,9 +65,9 @@ fn a_pinned_request_outlives_the_race_that_the_other_transport_won() {
     let mut world = world(PathBehavior::Blocked, PathBehavior::Free);
     world.hint();
     let free = world.request(traits());
-    world.rest(Duration::from_millis(5));
+    world.pass_time(Duration::from_millis(5));
     let h3 = world.request(pinned(Policy::H3));
-    world.rest(Duration::from_secs(60));
+    world.pass_time(Duration::from_secs(60));
     let end = |id| world.calls[&id].ended.map(|(_, end)| end);
     assert_eq!(end(free), Some(End::Done(Transport::Tcp)));
     assert_eq!(end(h3), Some(End::Failed(Fault::Connect)));
@@ -78,7 +78,7 @@ fn a_pinned_request_keeps_no_other_from_its_race() {
     let mut world = world(PathBehavior::Blocked, PathBehavior::Free);
     world.hint();
     let (free, _) = (world.request(traits()), world.request(pinned(Policy::H3)));
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     let end = world.calls[&free].ended.map(|(_, end)| end);
     assert_eq!(end, Some(End::Done(Transport::Tcp)));
 }
@@ -94,12 +94,12 @@ fn silent_connections_do_not_count_as_those_to_wait_for() {
     for _ in 0..6 {
         world.request(never_repeated);
     }
-    world.rest(Duration::from_secs(5));
+    world.pass_time(Duration::from_secs(5));
     world.tcp.path = PathBehavior::DiesAt(world.now);
     for _ in 0..6 {
         world.request(never_repeated);
     }
-    world.rest(Duration::from_secs(2));
+    world.pass_time(Duration::from_secs(2));
     // It tries to open one, which is an answer, instead of waiting for six that never end.
     let (_, end) = world.request_and_wait(traits());
     assert_eq!(end, End::Failed(Fault::Connect));
@@ -112,7 +112,7 @@ fn a_full_pool_of_http_1_does_not_keep_http_3_waiting() {
     for _ in 0..12 {
         world.request(pinned(Policy::H2));
     }
-    world.rest(Duration::from_secs(5));
+    world.pass_time(Duration::from_secs(5));
     assert_eq!(world.opened[&Transport::Tcp], 6);
     let (_, end) = world.request_and_wait(pinned(Policy::H3));
     assert_eq!(end, End::Done(Transport::Quic));
@@ -143,7 +143,7 @@ fn a_server_that_accepts_and_stalls_costs_one_request_a_second_and_later_ones_no
         let (time, end) = world.request_and_wait(traits());
         assert_eq!(end, End::Done(Transport::Tcp));
         assert!(time <= Duration::from_millis(70), "{time:?}");
-        world.rest(Duration::from_millis(500));
+        world.pass_time(Duration::from_millis(500));
     }
 }
 
@@ -154,7 +154,7 @@ fn a_post_never_tries_whether_http_3_works_again() {
     world.request_and_wait(traits());
     // The backoff is over, so QUIC's handshake succeeds once more.
     for _ in 0..10 {
-        world.rest(Duration::from_secs(20));
+        world.pass_time(Duration::from_secs(20));
         let (time, end) = world.request_and_wait(POST);
         assert_eq!(end, End::Done(Transport::Tcp));
         assert!(time <= Duration::from_millis(300), "{time:?}");
@@ -166,7 +166,7 @@ fn a_silent_connection_takes_no_request_after_the_one_that_was_cancelled() {
     let mut world = world(PathBehavior::Stalls, PathBehavior::Free);
     world.hint();
     let first = world.request(POST);
-    world.rest(Duration::from_secs(10));
+    world.pass_time(Duration::from_secs(10));
     assert_eq!(world.calls[&first].ended, None, "it may have acted");
     world.cancel(first);
     for _ in 0..3 {
@@ -179,7 +179,7 @@ fn a_post_waits_for_tcp_where_http_3_is_on_probation_and_takes_it_where_tcp_is_g
     let mut world = world(PathBehavior::Stalls, PathBehavior::Free);
     world.hint();
     world.request_and_wait(traits());
-    world.rest(Duration::from_secs(20));
+    world.pass_time(Duration::from_secs(20));
     for conn in world.conns.keys().copied().collect::<Vec<_>>() {
         world.conns.remove(&conn);
         world.handle(Event::Closed {
@@ -192,9 +192,9 @@ fn a_post_waits_for_tcp_where_http_3_is_on_probation_and_takes_it_where_tcp_is_g
     // TCP is dead, and found to be.
     (world.tcp.path, world.quic.path) = (PathBehavior::Blocked, PathBehavior::Free);
     let first = world.request(POST);
-    world.rest(Duration::from_millis(1_500));
+    world.pass_time(Duration::from_millis(1_500));
     world.cancel(first);
-    world.rest(Duration::from_secs(20));
+    world.pass_time(Duration::from_secs(20));
     assert_eq!(world.request_and_wait(POST).1, End::Done(Transport::Quic));
 }
 
@@ -209,7 +209,7 @@ fn a_request_does_not_wait_for_a_connection_that_opens_only_to_learn() {
         );
     }
     // TCP opens, and what was open closes, e.g. because the app was away.
-    world.rest(Duration::from_millis(10));
+    world.pass_time(Duration::from_millis(10));
     world.close_first();
     assert_eq!(
         world.request_and_wait(traits()).1,
@@ -224,7 +224,7 @@ fn connections_of_http_1_that_all_end_keep_no_request_waiting() {
     // Longer than it takes to open all six.
     world.tcp.median_ms = 600.0;
     let calls: Vec<_> = (0..10).map(|_| world.request(traits())).collect();
-    world.rest(Duration::from_secs(10));
+    world.pass_time(Duration::from_secs(10));
     for id in calls {
         let end = world.calls[&id].ended.map(|(_, end)| end);
         assert_eq!(end, Some(End::Done(Transport::Tcp)));
@@ -236,7 +236,7 @@ fn where_a_server_takes_one_connection_of_http_1_the_others_wait_for_it() {
     let mut world = world(PathBehavior::Refused, PathBehavior::Free);
     (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
     let calls: Vec<_> = (0..10).map(|_| world.request(traits())).collect();
-    world.rest(Duration::from_secs(10));
+    world.pass_time(Duration::from_secs(10));
     for id in calls {
         let end = world.calls[&id].ended.map(|(_, end)| end);
         assert_eq!(end, Some(End::Done(Transport::Tcp)));
@@ -271,7 +271,7 @@ fn connections_of_http_1_that_break_under_others_keep_no_request_waiting() {
         world.request(POST);
     }
     let id = world.request(traits());
-    world.rest(Duration::from_millis(400));
+    world.pass_time(Duration::from_millis(400));
     world.tcp.resets = 0.0;
     assert_eq!(world.wait(id).1, End::Done(Transport::Tcp));
 }
@@ -282,9 +282,9 @@ fn a_server_that_takes_no_more_connections_is_asked_ever_more_rarely() {
     (world.protocol, world.tcp_limit) = (Protocol::H1, 1);
     world.body_time = Duration::from_secs(20);
     world.request(traits());
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     let next = world.request(traits());
-    world.rest(Duration::from_secs(10));
+    world.pass_time(Duration::from_secs(10));
     let opened = world.opened[&Transport::Tcp];
     assert!(opened <= 12, "{opened} attempts");
     assert_eq!(world.wait(next).1, End::Done(Transport::Tcp));
@@ -296,14 +296,14 @@ fn a_connection_that_is_heard_again_takes_what_waits_for_another_one() {
     world.hint();
     world.body_time = Duration::from_secs(60);
     world.request(pinned(Policy::H3));
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     world.quic.path = PathBehavior::Blocked;
-    world.rest(Duration::from_secs(4));
+    world.pass_time(Duration::from_secs(4));
     let id = world.request(pinned(Policy::H3));
-    world.rest(Duration::from_millis(200));
+    world.pass_time(Duration::from_millis(200));
     assert!(world.calls[&id].sends.is_empty(), "it waits");
     world.quic.path = PathBehavior::Free;
-    world.rest(Duration::from_secs(2));
+    world.pass_time(Duration::from_secs(2));
     assert_eq!(world.ways(id), [Transport::Quic]);
 }
 
@@ -314,10 +314,10 @@ fn a_request_pinned_to_http_3_does_not_wait_with_those_for_tcp() {
     world.body_time = Duration::from_secs(60);
     world.hint();
     world.request(pinned(Policy::H2));
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     world.request(pinned(Policy::H2));
     let h3 = world.request(pinned(Policy::H3));
-    world.rest(Duration::from_secs(25));
+    world.pass_time(Duration::from_secs(25));
     assert_eq!(world.end_of(h3), Some(End::Failed(Fault::Connect)));
 }
 
@@ -343,7 +343,7 @@ fn the_round_trip_of_the_last_answer_is_kept() {
         world.request_and_wait(traits());
         world.rtt = Duration::from_millis(slower_ms);
         world.request_and_wait(traits());
-        world.rest(Duration::from_secs(10));
+        world.pass_time(Duration::from_secs(10));
         let known = world.router.explain(&origin());
         let round_trip = format!("round trip: {slower_ms}.0 ms");
         assert!(known.contains(&round_trip), "{known}");

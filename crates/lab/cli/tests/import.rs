@@ -197,7 +197,7 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
             (client::Protocol::H2, false, 130),
             (client::Protocol::H3, true, 100),
         ] {
-            metrics.requests.push_back(client::Measured {
+            metrics.requests.push_back(client::RequestMeasurement {
                 origin: "api.example:443".into(),
                 label: Some("list, \"all\"".into()),
                 network: Some(client::Network {

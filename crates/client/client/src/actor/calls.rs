@@ -16,10 +16,10 @@ use crate::body::Body;
 use crate::conn::Exchange;
 use crate::error::Error;
 use crate::limits::Phase;
-use crate::mailbox::Outbound;
+use crate::mailbox::OutboundRequest;
 use crate::memory::hour;
 use crate::message::{EndedRequest, Message, Submission};
-use crate::metrics::{Measured, Outcome};
+use crate::metrics::{Outcome, RequestMeasurement};
 use crate::report::{Progress, Report};
 use crate::response::{Part, Response};
 use crate::resume::resumable;
@@ -88,7 +88,7 @@ impl Actor {
             outbound,
             reply,
         } = submission;
-        let Outbound {
+        let OutboundRequest {
             origin,
             traits,
             label,
@@ -353,7 +353,7 @@ impl Actor {
     pub(super) fn record(&mut self, ended: EndedRequest, attempts: u32) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let report = ended.report;
-        self.metrics.add(Measured {
+        self.metrics.add(RequestMeasurement {
             origin: format!("{}:{}", ended.origin.host, ended.origin.port),
             label: ended.label,
             network: self.router.network(),

@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, StatusCode, request, response};
 use route::Policy;
 
 use crate::error::Error;
-use crate::mailbox::{Mailbox, Outbound};
+use crate::mailbox::{Mailbox, OutboundRequest};
 use crate::message::{EndedRequest, Message};
 use crate::metrics::Outcome;
 use crate::report::{Progress, Report};
@@ -46,7 +46,7 @@ pub(crate) fn coding_of(head: &response::Parts) -> Vec<HeaderValue> {
 pub(crate) struct RangeFetcher {
     pub(crate) mailbox: Mailbox,
     /// The request, without a body.
-    pub(crate) outbound: Outbound,
+    pub(crate) outbound: OutboundRequest,
     pub(crate) etag: HeaderValue,
     /// Its values of `content-encoding`.
     pub(crate) coding: Vec<HeaderValue>,

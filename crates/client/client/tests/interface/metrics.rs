@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::common::{Path, start};
-use client::{Engine, Measured, Outcome, Policy, Protocol};
+use client::{Engine, Outcome, Policy, Protocol, RequestMeasurement};
 use http::header::RANGE;
 use server::{Config, Fault};
 
@@ -49,7 +49,7 @@ async fn metrics_have_every_request_once_and_stay_bounded() {
 }
 
 /// Returns the requests so far, once there are this many.
-async fn measured(engine: &Engine, count: usize) -> Vec<Measured> {
+async fn measured(engine: &Engine, count: usize) -> Vec<RequestMeasurement> {
     loop {
         let requests = engine.metrics().requests;
         if requests.len() >= count {

@@ -81,17 +81,17 @@ async fn a_hint_leads_to_http_3_at_once_and_alt_svc_later() {
         }
     };
     assert!(is_h3, "{reasons:?}");
-    let told = server.trusting().build().unwrap();
+    let advertised = server.trusting().build().unwrap();
     let mut protocols = Vec::new();
     for _ in 0..12 {
-        let response = told.get(&health).send().await.unwrap();
+        let response = advertised.get(&health).send().await.unwrap();
         protocols.push(response.report().protocol);
         response.bytes(MIB).await.unwrap();
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(protocols[0], Protocol::H2);
     assert!(protocols.contains(&Protocol::H3), "{protocols:?}");
-    let explained = told.explain(&health).await;
+    let explained = advertised.explain(&health).await;
     assert!(
         explained.contains("open: 1 by HTTP/3, 1 by TCP"),
         "{explained}"
@@ -396,17 +396,17 @@ async fn the_last_engine_may_be_dropped_on_its_own_thread() {
     let health = server.url("/health");
     engine.get(&health).send().await.unwrap();
     let (alone, is_alone) = tokio::sync::oneshot::channel::<()>();
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (sender, receiver) = tokio::sync::oneshot::channel();
     let last = engine.clone();
     engine.spawn(async move {
         is_alone.await.unwrap();
         drop(last);
-        tell.send(()).unwrap();
+        sender.send(()).unwrap();
     });
     let late = engine.get(&health);
     drop(engine);
     alone.send(()).unwrap();
-    told.await.unwrap();
+    receiver.await.unwrap();
     assert_eq!(late.send().await.unwrap_err(), Error::Ended);
 }
 
@@ -414,12 +414,12 @@ async fn the_last_engine_may_be_dropped_on_its_own_thread() {
 async fn a_future_runs_on_the_engines_thread() {
     let server = start(Config::default()).await;
     let engine = server.trusting().build().unwrap();
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (sender, receiver) = tokio::sync::oneshot::channel();
     engine.spawn(async {
         let name = std::thread::current().name().map(str::to_owned);
-        tell.send(name).unwrap();
+        sender.send(name).unwrap();
     });
-    assert_eq!(told.await.unwrap().as_deref(), Some("commute"));
+    assert_eq!(receiver.await.unwrap().as_deref(), Some("commute"));
 }
 
 /// Each piece wakes the app, so they must not be as short as packets.

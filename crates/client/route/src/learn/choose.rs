@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Class, Estimate};
+use super::{ComparisonClass, Estimate};
 use crate::event::Transport;
 use crate::time::MonotonicTime;
 
@@ -83,7 +83,7 @@ impl TransportEstimates {
     /// Compares the two transports. `usual_s` is how long such a request usually takes, in seconds.
     pub(crate) fn verdict(
         &self,
-        class: Class,
+        class: ComparisonClass,
         usual_s: Option<f64>,
         now: MonotonicTime,
     ) -> Verdict {
@@ -107,7 +107,7 @@ impl TransportEstimates {
     }
 
     /// Returns the transport to take without a verdict: HTTP/3, unless HTTP/2 seems faster by more than the margin.
-    pub(crate) fn leaning(&self, class: Class, usual_s: Option<f64>) -> Transport {
+    pub(crate) fn leaning(&self, class: ComparisonClass, usual_s: Option<f64>) -> Transport {
         let known = self.quic.count() >= MIN_COUNT && self.tcp.count() >= MIN_COUNT;
         if known && self.tcp.mean() < self.quic.mean() - margin(class, usual_s) {
             Transport::Tcp
@@ -120,14 +120,14 @@ impl TransportEstimates {
     /// the request.
     pub(crate) fn explore(
         &mut self,
-        class: Class,
+        class: ComparisonClass,
         verdict: Verdict,
         now: MonotonicTime,
     ) -> Option<Transport> {
         self.seen = self.seen.saturating_add(1);
         if verdict == Verdict::CannotTell {
             let quota = match class {
-                Class::Medium => self.seen / EXPLORE_MEDIUM_ONE_IN,
+                ComparisonClass::Medium => self.seen / EXPLORE_MEDIUM_ONE_IN,
                 _ => EXPLORE_FIRST + self.seen.isqrt() / 2,
             };
             if self.explored >= quota {
@@ -157,9 +157,11 @@ impl TransportEstimates {
 }
 
 /// Returns the logarithm of the ratio below which a difference does not matter.
-fn margin(class: Class, usual_s: Option<f64>) -> f64 {
+fn margin(class: ComparisonClass, usual_s: Option<f64>) -> f64 {
     let in_time = match (class, usual_s) {
-        (Class::Small | Class::Medium, Some(usual_s)) => 1.0 + MARGIN_S / usual_s,
+        (ComparisonClass::Small | ComparisonClass::Medium, Some(usual_s)) => {
+            1.0 + MARGIN_S / usual_s
+        }
         _ => 1.0,
     };
     MARGIN_RATIO.max(in_time).ln()
@@ -184,8 +186,9 @@ mod tests {
 
     #[test]
     fn the_four_words() {
-        let verdict =
-            |quic: &[f64], tcp: &[f64]| estimates(quic, tcp).verdict(Class::Small, Some(1.0), NOW);
+        let verdict = |quic: &[f64], tcp: &[f64]| {
+            estimates(quic, tcp).verdict(ComparisonClass::Small, Some(1.0), NOW)
+        };
         assert_eq!(verdict(&[0.0; 3], &[1.0; 8]), Verdict::CannotTell);
         assert!(matches!(
             verdict(&[0.0; 8], &[1.0; 8]),
@@ -203,9 +206,15 @@ mod tests {
     fn five_ms_of_a_small_request_do_not_matter() {
         let estimates = estimates(&[0.0; 40], &[0.2; 40]);
         let verdict = |class, usual_s| estimates.verdict(class, Some(usual_s), NOW);
-        assert_eq!(verdict(Class::Small, 0.01), Verdict::NoDifference);
-        assert!(matches!(verdict(Class::Small, 0.1), Verdict::Faster(..)));
-        assert!(matches!(verdict(Class::Bulk, 0.01), Verdict::Faster(..)));
+        assert_eq!(verdict(ComparisonClass::Small, 0.01), Verdict::NoDifference);
+        assert!(matches!(
+            verdict(ComparisonClass::Small, 0.1),
+            Verdict::Faster(..)
+        ));
+        assert!(matches!(
+            verdict(ComparisonClass::Bulk, 0.01),
+            Verdict::Faster(..)
+        ));
     }
 
     #[test]
@@ -213,19 +222,23 @@ mod tests {
         let mut unknown = TransportEstimates::default();
         let explored = (0..100).filter(|_| {
             unknown
-                .explore(Class::Small, Verdict::CannotTell, NOW)
+                .explore(ComparisonClass::Small, Verdict::CannotTell, NOW)
                 .is_some()
         });
         assert_eq!(explored.count(), 10);
         let mut pictures = TransportEstimates::default();
-        let mut explores = || pictures.explore(Class::Medium, Verdict::CannotTell, NOW);
+        let mut explores = || pictures.explore(ComparisonClass::Medium, Verdict::CannotTell, NOW);
         let explored = (1..=100).filter(|_| explores().is_some());
         assert_eq!(explored.take(3).collect::<Vec<_>>(), [8, 16, 24]);
         let mut known = TransportEstimates::default();
         let verdict = Verdict::Faster(Transport::Quic, 1.2, 1.4);
         let minutes = |m: u64| MonotonicTime::from_ns(m * 60_000_000_000);
         let again: Vec<u64> = (0..600)
-            .filter(|m| known.explore(Class::Small, verdict, minutes(*m)).is_some())
+            .filter(|m| {
+                known
+                    .explore(ComparisonClass::Small, verdict, minutes(*m))
+                    .is_some()
+            })
             .collect();
         assert_eq!(again, [10, 30, 70, 150, 310, 470]);
     }

@@ -15,12 +15,12 @@ pub(crate) use kinds::{OPENING, RequestKinds, key};
 
 /// A class of events whose times are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum ComparisonClass {
     /// Opening a connection, until it is ready.
     Cold,
     /// A request with small bodies on an open connection.
     Small,
-    /// One with a body that takes some round trips, e.g. a picture.
+    /// A request with a body that takes some round trips, e.g. a picture.
     Medium,
     /// The rate of a large body.
     Bulk,
@@ -31,7 +31,7 @@ const SMALL_BYTES: u64 = 32 << 10;
 /// Bodies from this size on make it bulk.
 const BULK_BYTES: u64 = 256 << 10;
 
-impl Class {
+impl ComparisonClass {
     pub(crate) const ALL: [Self; 4] = [Self::Cold, Self::Small, Self::Medium, Self::Bulk];
 
     /// Returns the class that decides for a request of this size.
@@ -46,7 +46,7 @@ impl Class {
     }
 }
 
-impl std::fmt::Display for Class {
+impl std::fmt::Display for ComparisonClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Cold => "opening a connection",

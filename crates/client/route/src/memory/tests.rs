@@ -17,10 +17,10 @@ fn taught() -> Router {
     entry.h3.fail(1, now);
     for x in [0.4, 0.5, 0.6, 0.5, 0.4] {
         entry
-            .estimates(Class::Small)
+            .estimates(ComparisonClass::Small)
             .observe(Transport::Quic, Some(x), now);
         entry
-            .estimates(Class::Small)
+            .estimates(ComparisonClass::Small)
             .observe(Transport::Tcp, Some(x - 0.5), now);
     }
     for _ in 0..3 {
@@ -50,8 +50,8 @@ fn what_was_learnt_is_recalled_with_its_verdict() {
     assert_eq!(after.knowledge.offers[&origin].port, 443);
     let entry = &after.knowledge.origins[&(NetworkId([1; 16]), origin)];
     assert_eq!(entry.h3.times(), 1);
-    let small = &entry.estimates[Class::Small as usize];
-    let verdict = small.verdict(Class::Small, Some(1.0), after.now);
+    let small = &entry.estimates[ComparisonClass::Small as usize];
+    let verdict = small.verdict(ComparisonClass::Small, Some(1.0), after.now);
     assert!(
         matches!(verdict, Verdict::Faster(Transport::Tcp, ..)),
         "{verdict:?}"
@@ -210,7 +210,7 @@ fn a_full_book_fits() {
                 OriginDigest(id),
                 MonotonicTime::from_ns(u64::from(i)),
             );
-            for class in Class::ALL {
+            for class in ComparisonClass::ALL {
                 for over in Transport::ALL {
                     entry
                         .estimates(class)

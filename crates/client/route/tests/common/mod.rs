@@ -408,7 +408,7 @@ impl World {
         (at.since(asked), end)
     }
 
-    pub fn rest(&mut self, time: Duration) {
+    pub fn pass_time(&mut self, time: Duration) {
         let until = self.now + time;
         while self.step(until) {}
         self.now = self.now.max(until);

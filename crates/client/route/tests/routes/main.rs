@@ -89,7 +89,7 @@ fn blocked_udp_costs_ten_ms_once() {
     for _ in 0..50 {
         assert_eq!(one(&mut world), (100, End::Done(Transport::Tcp)));
     }
-    world.rest(Duration::from_secs(15));
+    world.pass_time(Duration::from_secs(15));
     let broken = world.router.explain(&origin());
     assert!(
         broken.contains("HTTP/3 failed here where HTTP/2 worked"),
@@ -103,7 +103,7 @@ fn blocked_udp_is_tried_ever_more_rarely_and_no_request_waits_for_it() {
     world.hint();
     one(&mut world);
     for _ in 0..24 {
-        world.rest(Duration::from_secs(300));
+        world.pass_time(Duration::from_secs(300));
         // The connection is lost, so that each request needs a race.
         for conn in world.conns.keys().copied().collect::<Vec<_>>() {
             world.conns.remove(&conn);
@@ -192,7 +192,7 @@ fn http_1_opens_as_many_as_six_connections_and_loses_no_request() {
     let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.protocol = Protocol::H1;
     let ids: Vec<_> = (0..20).map(|_| world.request(traits())).collect();
-    world.rest(Duration::from_secs(10));
+    world.pass_time(Duration::from_secs(10));
     for id in ids {
         assert_eq!(
             world.calls[&id].ended.map(|(_, end)| end),
@@ -207,7 +207,7 @@ fn a_comparison_within_a_body_decides_for_large_bodies() {
     let mut world = world(PathBehavior::Free, PathBehavior::Free);
     world.hint();
     one(&mut world);
-    world.rest(Duration::from_secs(3));
+    world.pass_time(Duration::from_secs(3));
     let origin = common::origin();
     assert!(world.router.may_compare(&origin, Transport::Quic));
     let large = RequestTraits {
@@ -274,7 +274,7 @@ fn the_faster_transport_is_found_and_named() {
             one(&mut world);
         }
         let id = world.request(traits());
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
         let reason = world.calls[&id].reason.expect("it was delivered");
         assert!(
             matches!(reason, Reason::Faster { over, .. } if over == faster),
@@ -293,7 +293,7 @@ fn the_first_request_of_a_kind_is_not_sent_to_learn() {
         let is_first = i % 3 == 0;
         kind += u64::from(is_first);
         let id = world.request(RequestTraits { kind, ..traits() });
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
         let reason = world.calls[&id].reason.expect("it was delivered");
         explored[usize::from(is_first)] += u32::from(matches!(reason, Reason::Exploring(_)));
     }

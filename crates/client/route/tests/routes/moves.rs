@@ -14,7 +14,7 @@ fn a_pause_of_another_network_ends_with_it() {
     world.close_first();
     (world.quic.path, world.tcp.path) = (PathBehavior::Refused, PathBehavior::Refused);
     let id = world.request(traits());
-    world.rest(Duration::from_secs(4));
+    world.pass_time(Duration::from_secs(4));
     assert_eq!(world.end_of(id), None, "the server may come back");
     (world.quic.path, world.tcp.path) = (PathBehavior::Free, PathBehavior::Free);
     world.handle(network(1));
@@ -51,9 +51,9 @@ fn a_quic_connection_moves_to_another_network_and_tcp_is_opened_anew() {
     let id = world.request(traits());
     let asked = world.now;
     world.handle(network(2));
-    world.rest(Duration::from_micros(500));
+    world.pass_time(Duration::from_micros(500));
     world.handle(network(3));
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     let log = &world.calls[&id];
     let (at, end) = log.ended.unwrap();
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_network_that_is_lost_in_a_handshake_says_nothing_against_http_3() {
         let mut world = world(PathBehavior::Free, PathBehavior::Free);
         world.hint();
         let id = world.request(traits());
-        world.rest(Duration::from_millis(50));
+        world.pass_time(Duration::from_millis(50));
         let opening = world.conns.len();
         world.handle(change);
         let offline = world.calls[&id].ended.map(|(_, end)| end);
@@ -101,7 +101,7 @@ fn a_connection_that_cannot_move_is_closed() {
     one(&mut world);
     world.quic = Server::of(PathBehavior::Blocked, 100.0);
     world.handle(network(1));
-    world.rest(Duration::from_secs(5));
+    world.pass_time(Duration::from_secs(5));
     assert!(world.conns.is_empty());
     assert_eq!(one(&mut world).1, End::Done(Transport::Tcp));
 }

@@ -15,7 +15,7 @@ fn a_path_that_dies_is_left_within_a_second_and_the_request_is_not_lost() {
     );
     world.hint();
     one(&mut world);
-    world.rest(Duration::from_secs(5));
+    world.pass_time(Duration::from_secs(5));
     let (ms, end) = one(&mut world);
     assert_eq!(end, End::Done(Transport::Tcp));
     // Silence until the probe and again until its answer is late: max(1 s, 4 PTO) with
@@ -33,12 +33,12 @@ fn a_request_that_must_not_be_repeated_waits_on_a_dead_path_until_it_is_cancelle
     );
     world.hint();
     one(&mut world);
-    world.rest(Duration::from_secs(5));
+    world.pass_time(Duration::from_secs(5));
     let id = world.request(RequestTraits {
         replayable: false,
         ..traits()
     });
-    world.rest(Duration::from_secs(30));
+    world.pass_time(Duration::from_secs(30));
     assert_eq!(
         (world.calls[&id].sends.len(), world.calls[&id].ended),
         (1, None)
@@ -73,7 +73,7 @@ fn a_body_is_cut_off_where_its_path_is_silent_and_another_one_is_not() {
         (world.resumable, world.body_time) = (resumable, Duration::from_secs(30));
         world.hint();
         let id = world.request(traits());
-        world.rest(Duration::from_secs(5));
+        world.pass_time(Duration::from_secs(5));
         let ended = world.calls[&id].ended;
         if resumable {
             let (at, end) = ended.unwrap();
@@ -98,17 +98,17 @@ fn a_gap_in_both_ways_is_no_fault_of_http_3() {
         let mut world = with_both_open(true);
         (world.resumable, world.body_time) = (!cancels, Duration::from_secs(30));
         let id = world.request(traits());
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
         assert_eq!(world.ways(id), [Transport::Quic]);
         let is_tcp = |socket: &common::Socket| socket.over == Transport::Tcp;
         assert!(world.conns.values().any(is_tcp));
         (world.quic.path, world.tcp.path) = (PathBehavior::Blocked, PathBehavior::Blocked);
-        world.rest(Duration::from_millis(1_500));
+        world.pass_time(Duration::from_millis(1_500));
         if cancels {
             world.cancel(id);
         }
         (world.quic.path, world.tcp.path) = (PathBehavior::Free, PathBehavior::Free);
-        world.rest(Duration::from_secs(3));
+        world.pass_time(Duration::from_secs(3));
         let state = world.router.explain(&common::origin());
         assert!(!state.contains("broken"), "{state}");
     }
@@ -121,7 +121,7 @@ fn with_both_open(migrates: bool) -> World {
     world.hint();
     for _ in 0..8 {
         one(&mut world);
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
     }
     world
 }
@@ -131,7 +131,7 @@ fn with_a_long_response(migrates: bool) -> (World, CallId) {
     let mut world = with_both_open(migrates);
     world.body_time = Duration::from_secs(60);
     let id = world.request(traits());
-    world.rest(Duration::from_secs(1));
+    world.pass_time(Duration::from_secs(1));
     assert_eq!(world.ways(id), [Transport::Quic]);
     (world, id)
 }
@@ -141,13 +141,13 @@ fn a_request_that_is_given_up_after_a_gap_says_nothing_against_http_3() {
     for ms in (0..2_000).step_by(50) {
         let (mut world, id) = with_a_long_response(false);
         (world.quic.path, world.tcp.path) = (PathBehavior::Blocked, PathBehavior::Blocked);
-        world.rest(Duration::from_millis(4_500));
+        world.pass_time(Duration::from_millis(4_500));
         (world.quic.path, world.tcp.path) = (PathBehavior::Free, PathBehavior::Free);
         world.body_time = Duration::ZERO;
         let other = world.request(traits());
-        world.rest(Duration::from_millis(ms));
+        world.pass_time(Duration::from_millis(ms));
         world.cancel(id);
-        world.rest(Duration::from_secs(4));
+        world.pass_time(Duration::from_secs(4));
         assert!(world.end_of(other).is_some());
         let state = world.router.explain(&common::origin());
         assert!(!state.contains("broken"), "given up after {ms} ms: {state}");
@@ -158,7 +158,7 @@ fn a_request_that_is_given_up_after_a_gap_says_nothing_against_http_3() {
 fn idle_tcp_that_is_asked_and_never_answers_is_closed() {
     let (mut world, _) = with_a_long_response(true);
     (world.quic.path, world.tcp.path) = (PathBehavior::Blocked, PathBehavior::Blocked);
-    world.rest(Duration::from_secs(40));
+    world.pass_time(Duration::from_secs(40));
     assert!(world.conns.is_empty(), "{:?}", world.conns);
 }
 
@@ -168,16 +168,16 @@ fn http_3_that_falls_silent_is_left_where_tcp_lives() {
         let mut world = with_both_open(true);
         (world.resumable, world.body_time) = (resumable, Duration::from_secs(30));
         let id = world.request(traits());
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
         assert_eq!(world.ways(id), [Transport::Quic]);
         world.quic.path = PathBehavior::Blocked;
-        world.rest(Duration::from_secs(5));
+        world.pass_time(Duration::from_secs(5));
         if resumable {
             assert_eq!(world.end_of(id), Some(End::Failed(Fault::Reset)));
         } else {
             world.cancel(id);
         }
-        world.rest(Duration::from_secs(5));
+        world.pass_time(Duration::from_secs(5));
         let state = world.router.explain(&common::origin());
         assert!(state.contains("broken"), "{state}");
     }
@@ -189,7 +189,7 @@ fn http_3_that_was_of_use_is_opened_again_beside_tcp() {
     world.hint();
     for _ in 0..8 {
         one(&mut world);
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
     }
     for opened in [2, 2] {
         // Its peer closes it, e.g. because it was idle for too long.
@@ -200,7 +200,7 @@ fn http_3_that_was_of_use_is_opened_again_beside_tcp() {
         let fault = Fault::Reset;
         world.handle(Event::Closed { conn, fault });
         assert_eq!(one(&mut world).1, End::Done(Transport::Tcp));
-        world.rest(Duration::from_secs(1));
+        world.pass_time(Duration::from_secs(1));
         // The second one has answered nothing.
         assert_eq!(world.opened[&Transport::Quic], opened);
     }

@@ -37,7 +37,7 @@ fn begin(from: &str, quic: PathBehavior, tcp: PathBehavior) -> World {
             world.hint();
             world.request_and_wait(traits());
             if from == "on probation" {
-                world.rest(Duration::from_secs(5));
+                world.pass_time(Duration::from_secs(5));
             }
             lose_connections(&mut world);
             (world.quic.path, world.tcp.path) = (quic, tcp);
@@ -63,7 +63,7 @@ fn happen(from: &str, when: &str) -> World {
         }
         "a connection is ready" => {
             let mut world = race(PathBehavior::Free, PathBehavior::Free);
-            world.rest(Duration::from_secs(1));
+            world.pass_time(Duration::from_secs(1));
             world
         }
         "a request failed over HTTP/3, TCP answered it" => {
@@ -72,7 +72,7 @@ fn happen(from: &str, when: &str) -> World {
             world.request_and_wait(traits());
             if from == "on probation" {
                 // The first one found only TCP open, and QUIC's handshake beside it.
-                world.rest(Duration::from_secs(1));
+                world.pass_time(Duration::from_secs(1));
                 world.request_and_wait(traits());
             }
             world
@@ -90,12 +90,12 @@ fn happen(from: &str, when: &str) -> World {
         }
         "the offer ends or is withdrawn" => {
             let mut world = begin(from, PathBehavior::Free, PathBehavior::Free);
-            world.rest(Duration::from_secs(8 * 24 * 3_600));
+            world.pass_time(Duration::from_secs(8 * 24 * 3_600));
             world
         }
         "a whole response comes over HTTP/3" => {
             let mut world = race(PathBehavior::Free, PathBehavior::Free);
-            world.rest(Duration::from_secs(1));
+            world.pass_time(Duration::from_secs(1));
             world.request_and_wait(traits());
             world
         }
@@ -103,7 +103,7 @@ fn happen(from: &str, when: &str) -> World {
             let mut world = begin(from, PathBehavior::BadHandshake, PathBehavior::Free);
             lose_connections(&mut world);
             world.request_and_wait(traits());
-            world.rest(Duration::from_secs(1));
+            world.pass_time(Duration::from_secs(1));
             world
         }
         "QUIC failed, and TCP failed, too" => race(PathBehavior::Blocked, PathBehavior::Blocked),
@@ -113,7 +113,7 @@ fn happen(from: &str, when: &str) -> World {
         ),
         "its time passed" => {
             let mut world = begin(from, PathBehavior::Free, PathBehavior::Free);
-            world.rest(Duration::from_secs(5));
+            world.pass_time(Duration::from_secs(5));
             world
         }
         other => panic!("nothing here makes this happen: {other}"),

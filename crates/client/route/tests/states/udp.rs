@@ -21,7 +21,7 @@ fn race(world: &mut World, quic: PathBehavior) {
     world.quic.path = quic;
     lose_connections(world);
     world.request_and_wait(traits());
-    world.rest(Duration::from_secs(20));
+    world.pass_time(Duration::from_secs(20));
 }
 
 fn begin(from: &str) -> World {
@@ -57,7 +57,7 @@ fn happen(world: &mut World, when: &str) {
             }
         }
         "an attempt had no packet, TCP worked" => race(world, PathBehavior::Blocked),
-        "its time passed" => world.rest(Duration::from_secs(60)),
+        "its time passed" => world.pass_time(Duration::from_secs(60)),
         other => panic!("nothing here makes this happen: {other}"),
     }
 }
