@@ -15,8 +15,8 @@ pub struct Framing {
     pub length: BodyLength,
     /// Whether the connection may carry another request (HTTP/1 only).
     pub reusable: bool,
-    /// Whether the only transfer coding named was `identity` of RFC 2616, which is none. The length then stays in force,
-    /// while by RFC 9112 only the connection's end would end the body.
+    /// Whether the only transfer coding named was `identity` of RFC 2616, which is none. The length then stays in
+    /// force, while by RFC 9112 only the connection's end would end the body.
     pub is_identity: bool,
 }
 

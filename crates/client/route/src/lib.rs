@@ -59,8 +59,8 @@
 //!
 //! # Learning
 //!
-//! For each origin, network and [class](ComparisonClass) the router compares ln(time) over both transports, less that of
-//! the request's kind. Requests count half after 32 later ones or 15 minutes. The verdict is *faster* if the whole
+//! For each origin, network and [class](ComparisonClass) the router compares ln(time) over both transports, less that
+//! of the request's kind. Requests count half after 32 later ones or 15 minutes. The verdict is *faster* if the whole
 //! one-sided 95 % interval lies beyond 5 % and 5 ms. It is *no difference* if the interval lies within, else *cannot
 //! tell*. To learn, the router opens the second connection after three requests. It sends five small requests there and
 //! then ever fewer, or one in eight of 32 to 256 KiB. Requests that are larger, urgent or must not be repeated are

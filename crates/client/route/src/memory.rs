@@ -345,12 +345,12 @@ fn estimates(
         let mean = within(mean, -MAX_LOG, MAX_LOG) - shift;
         Estimate::recalled(weight, mean, within(deviation, 0.0, MAX_LOG), now)
     };
-    let plain = TransportEstimates::new(cell(quic, 0.0), cell(tcp, 0.0));
-    let used = match plain.verdict(class, None, now) {
+    let unshifted = TransportEstimates::new(cell(quic, 0.0), cell(tcp, 0.0));
+    let used = match unshifted.verdict(class, None, now) {
         Verdict::Faster(over, ..) => over,
         Verdict::NoDifference | Verdict::CannotTell => Transport::Quic,
     };
-    let shift = plain.of(used).mean();
+    let shift = unshifted.of(used).mean();
     TransportEstimates::new(cell(quic, shift), cell(tcp, shift))
 }
 

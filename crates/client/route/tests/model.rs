@@ -15,7 +15,7 @@ use route::{
 
 #[derive(Clone, Debug)]
 enum Act {
-    RequestTraits(RequestTraits),
+    Request(RequestTraits),
     Connect(Policy),
     Cancel(usize),
     TimeOut(usize),
@@ -74,7 +74,7 @@ fn act() -> impl Strategy<Value = Act> {
     );
     prop_oneof![
         8 => asked.prop_map(|(replayable, policy, kind, urgent, early)| {
-            Act::RequestTraits(RequestTraits { replayable, policy, kind, urgent, early: early && replayable, ..traits() })
+            Act::Request(RequestTraits { replayable, policy, kind, urgent, early: early && replayable, ..traits() })
         }),
         1 => policy.prop_map(Act::Connect),
         1 => any::<usize>().prop_map(Act::Cancel),
@@ -126,7 +126,7 @@ proptest! {
         (world.resumable, world.body_time) = (resumable, Duration::from_millis(body_ms));
         for act in acts {
             match act {
-                Act::RequestTraits(traits) => {
+                Act::Request(traits) => {
                     world.request(traits);
                 }
                 Act::Connect(policy) => {

@@ -146,7 +146,7 @@ pub enum End {
     /// It was only to connect.
     Connected(Transport),
     Failed(Fault),
-    Plain,
+    FellBack,
     Cancelled,
 }
 

@@ -104,7 +104,7 @@ impl World {
                 self.end(call, End::Connected(over));
             }
             Command::Fail { call, fault, .. } => self.end(call, End::Failed(fault)),
-            Command::FallBack { call, .. } => self.end(call, End::Plain),
+            Command::FallBack { call, .. } => self.end(call, End::FellBack),
             Command::Sample(conn) => {
                 let socket = &self.conns[&conn];
                 let (received, srtt, rttvar) = (socket.received, self.rtt, self.rtt / 8);

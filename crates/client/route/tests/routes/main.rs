@@ -254,7 +254,7 @@ fn switches_stop_the_engine_or_http_3() {
         "older switches are ignored"
     );
     world.handle(switches(3, false, 100));
-    assert_eq!(one(&mut world).1, End::Plain);
+    assert_eq!(one(&mut world).1, End::FellBack);
 }
 
 #[test]
