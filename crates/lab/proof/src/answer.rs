@@ -3,6 +3,7 @@
 use driver::protocol::{Clock, Row};
 use record::server_log::RequestEvent;
 use study::AuthScheme;
+use study::plan::PlannedStep;
 
 use super::{Claim, Log, resumed, timing};
 
@@ -12,6 +13,7 @@ impl Log<'_> {
     pub(super) fn check_answer(
         &self,
         claim: &Claim<'_>,
+        step: &PlannedStep<'_>,
         row: &Row,
         hits: &[&RequestEvent],
     ) -> Result<(), String> {
@@ -23,11 +25,11 @@ impl Log<'_> {
         };
         let began = resumed::beginning(hits);
         match began {
-            Some(_) => resumed::check_parts(claim, row, hits)?,
+            Some(_) => resumed::check_parts(step, row, hits)?,
             None => check_whole(row, hit)?,
         }
         check_auth(claim, row, hit)?;
-        if claim.encodes(id) {
+        if step.encodes() {
             check_codec(claim, row, hit)?;
         }
         let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row, Step};
+use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row};
 use record::{Call, CallResult, Exchange, Proof, State};
-use study::plan::{Workload, encoded_message};
+use study::plan::{PlannedStep, PlannedSteps};
 
 use super::{Destination, Traffic};
 
 /// The circumstances under which rows and log were made.
 #[derive(Debug)]
 pub struct Claim<'a> {
-    /// The steps that the driver was sent.
-    pub workload: &'a Workload,
+    /// The step of every call that the driver was sent.
+    pub steps: PlannedSteps<'a>,
     /// The protocol of the arm.
     pub protocol: Protocol,
     /// The codec of exchanges.
@@ -41,9 +41,26 @@ pub struct Claim<'a> {
     pub traffic: Traffic,
 }
 
-impl Claim<'_> {
+impl<'a> Claim<'a> {
+    /// Takes each row to its planned step and to the call that it claims, and returns the calls as `prove` leaves them.
+    pub(super) fn calls(
+        &self,
+        rows: &[Row],
+        prove: impl Fn(&Row, &PlannedStep<'a>, Call) -> Result<Call, String>,
+    ) -> Result<Vec<Call>, String> {
+        let origin_ns = self.origin_ns(rows);
+        let mut process = None;
+        let calls = rows.iter().map(|row| {
+            let step = self.step(row)?;
+            let is_first_of_process = process.replace(step.process) != Some(step.process);
+            let call = claimed(self, step, row, is_first_of_process, origin_ns)?;
+            prove(row, step, call)
+        });
+        calls.collect()
+    }
+
     /// Returns CLOCK_MONOTONIC when the steps were sent, or the first start by a clock of the driver's own.
-    pub(super) fn origin_ns(&self, rows: &[Row]) -> u64 {
+    fn origin_ns(&self, rows: &[Row]) -> u64 {
         match self.clock {
             Clock::Monotonic => self.run_ns,
             Clock::Own => rows.iter().map(|r| r.start_ns).min().unwrap_or(0),
@@ -55,58 +72,47 @@ impl Claim<'_> {
         self.protocol == Protocol::Auto
     }
 
-    fn group(&self, row: &Row) -> Result<&str, String> {
+    /// Returns the step of a row, or an error if the plan has no such call.
+    fn step(&self, row: &Row) -> Result<&PlannedStep<'a>, String> {
         let id = row.id;
-        let group = self.workload.group_name(id);
-        group.ok_or_else(|| format!("row for id {id}, which is not a call of this workload"))
+        let step = self.steps.get(&id);
+        step.ok_or_else(|| format!("row for id {id}, which is not a call of this workload"))
     }
 
-    pub(super) fn step(&self, id: u32) -> Option<&Step> {
-        self.workload.steps.get((id as usize).checked_sub(1)?)
-    }
-
-    /// Reports whether the call with this id sends a message in the arm's codec.
-    pub(super) fn encodes(&self, id: u32) -> bool {
-        let step = self.step(id);
-        step.is_some_and(|step| encoded_message(step).is_some())
-    }
-
-    /// Reports whether the call with this id encodes or decodes a body of the study's own.
-    fn codes(&self, id: u32) -> bool {
-        let own = |step: &Step| self.workload.own.of(&step.action);
-        let sent = self.step(id).and_then(own).filter(|_| self.codes_own);
-        sent.is_some_and(|sent| sent.coded().next().is_some())
+    /// Reports whether a call encodes or decodes a body of the study's own.
+    fn codes(&self, step: &PlannedStep<'_>) -> bool {
+        let own = step.own.filter(|_| self.codes_own);
+        own.is_some_and(|own| own.coded().next().is_some())
     }
 }
 
-/// Returns a call as its row claims it; `last` is the one before it.
-pub(super) fn claimed(
+/// Returns a call as its row claims it. `is_first_of_process` is true for the first row of each process of the driver.
+fn claimed(
     claim: &Claim<'_>,
+    step: &PlannedStep<'_>,
     row: &Row,
-    last: Option<&Call>,
+    is_first_of_process: bool,
     origin_ns: u64,
 ) -> Result<Call, String> {
-    let codes = claim.codes(row.id);
+    let codes = claim.codes(step);
     if codes && row.error.is_none() && (row.encoded_ns.is_none() || row.received_ns.is_none()) {
         return Err(format!(
             "call {}: the driver reports no time of encoding or receiving",
             row.id
         ));
     }
-    let process = |id| claim.workload.process_of(id);
-    let earliest = last.is_none_or(|last| process(last.id) != process(row.id));
     let first = !row.reused;
     let state = match (first, row.early_data, row.resumed) {
         (false, ..) => State::Warm,
         (true, true, _) => State::EarlyData,
         (true, false, true) => State::Resumed,
-        (true, false, false) if earliest && !claim.warmed_up => State::ColdProcess,
+        (true, false, false) if is_first_of_process && !claim.warmed_up => State::ColdProcess,
         (true, false, false) => State::ColdConnection,
     };
     let since = |t: u64| t.saturating_sub(row.start_ns);
     Ok(Call {
         id: row.id,
-        group: claim.group(row)?.to_owned(),
+        group: step.group.name.clone(),
         connection: row.connection,
         first,
         state,
@@ -136,7 +142,7 @@ pub(super) fn claimed(
         allocated_bytes: row.allocated_bytes,
         allocations: row.allocations,
         parts: BTreeMap::new(),
-        exchange: (codes || claim.encodes(row.id)).then(|| Exchange {
+        exchange: (codes || step.encodes()).then(|| Exchange {
             created_ns: row.created_ns.map(since),
             encoded_ns: row.encoded_ns.map(since),
             received_ns: row.received_ns.map(since),

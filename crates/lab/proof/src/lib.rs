@@ -5,9 +5,9 @@
 //!
 //! 1. A driver writes one [`Row`] for each call: its result and times, and the connection it used. Until it is
 //!    proven, a row is a claim. The [`Claim`] adds the circumstances: the plan's steps, the arm, and what the link
-//!    can carry.
+//!    can carry. Each row is taken to its [`PlannedStep`], which has all that the plan says of its call.
 //! 2. [`Traffic`] is what crossed the link, from the packets of the tap.
-//! 3. [`prove`] compares each row with the server's log, the plan's order and the packets. The log decides. A row
+//! 3. [`prove`] compares each row with its step, the server's log, the plan's order and the packets. The log decides. A row
 //!    becomes a [`Call`] only when nothing in it contradicts the log, and the call is labelled with what the server
 //!    saw. A single contradiction fails the whole cell with its exact reason.
 //! 4. Where the server is the user's own and has no log for us, [`prove_by_packets`] lets the packets decide what
@@ -35,12 +35,11 @@ use std::collections::BTreeSet;
 use driver::protocol::Row;
 use record::server_log::ServerEvent;
 use record::{Call, CallResult, ConnectionSettings, Exchange, Proof};
+use study::plan::PlannedStep;
 
-use claim::claimed;
 use connection::seen_protocol;
 use log::Log;
 use request::PlannedRequests;
-use timing::Openers;
 
 pub use claim::Claim;
 pub use origin::{CONNECTIONS_PER_SERVER, Destination};
@@ -54,18 +53,12 @@ pub type Proven = (Vec<Call>, Vec<(ConnectionSettings, u16)>);
 /// Returns the proven calls, or the first contradiction.
 pub fn prove(claim: &Claim<'_>, rows: &[Row], log: &[ServerEvent]) -> Result<Proven, String> {
     let log = Log::new(log)?;
-    let origin_ns = claim.origin_ns(rows);
     check_orphans(claim, rows, |row| log.opened_meanwhile(claim, rows, row))?;
     check_left_out(claim, rows, &log)?;
-    let checks = Checks {
-        openers: Openers::of(claim),
-        requests: PlannedRequests::of(claim),
-    };
-    let mut calls = Vec::with_capacity(rows.len());
-    for row in rows {
-        let call = claimed(claim, row, calls.last(), origin_ns)?;
-        calls.push(log.call(claim, row, rows, call, &checks)?);
-    }
+    let requests = PlannedRequests::of(claim.protocol);
+    let calls = claim.calls(rows, |row, step, call| {
+        log.prove(claim, rows, &requests, row, step, call)
+    })?;
     timing::check_order(claim, rows)?;
     clock::check_rate(claim.clock, rows, &log)?;
     Ok((calls, log.settings()))
@@ -74,46 +67,41 @@ pub fn prove(claim: &Claim<'_>, rows: &[Row], log: &[ServerEvent]) -> Result<Pro
 /// Checks that the server saw no request of a call that has no row because it was too late to start it.
 fn check_left_out(claim: &Claim<'_>, rows: &[Row], log: &Log<'_>) -> Result<(), String> {
     let reported: BTreeSet<u32> = rows.iter().map(|row| row.id).collect();
-    let limited = claim.workload.steps.iter().filter(|s| s.until.is_some());
-    let mut left_out = limited.filter(|step| !reported.contains(&step.id));
-    match left_out.find(|step| log.requests.contains_key(&step.id)) {
-        Some(step) => Err(format!(
-            "call {}: the driver claims not to have started it, the server saw its request",
-            step.id
+    let limited = claim.steps.iter().filter(|(_, s)| s.step.until.is_some());
+    let mut left_out = limited.filter(|(id, _)| !reported.contains(id));
+    match left_out.find(|(id, _)| log.requests.contains_key(id)) {
+        Some((id, _)) => Err(format!(
+            "call {id}: the driver claims not to have started it, the server saw its request"
         )),
         None => Ok(()),
     }
 }
 
-/// The checks that depend on the plan.
-struct Checks<'a> {
-    openers: Openers,
-    requests: PlannedRequests<'a>,
-}
-
 impl Log<'_> {
-    fn call(
+    /// Checks a row against its step and what the server saw, and labels its call with the latter.
+    fn prove(
         &self,
         claim: &Claim<'_>,
-        row: &Row,
         rows: &[Row],
+        requests: &PlannedRequests,
+        row: &Row,
+        step: &PlannedStep<'_>,
         call: Call,
-        checks: &Checks<'_>,
     ) -> Result<Call, String> {
         let hits = self.requests.get(&row.id).map_or(&[][..], Vec::as_slice);
         let hit = self.answered(row);
         if let Some(hit) = hit {
-            origin::check(claim, row, hit)?;
+            origin::check(claim, step, hit)?;
             let connection = self.check_connection(claim, row, rows, hit)?;
-            if checks.openers.includes(row) {
+            if timing::must_open(claim, step, row) {
                 let previous_ns = self.previous_on_port(connection);
                 timing::check_handshake(row, connection)?;
                 claim.traffic.check_opening(row, connection, previous_ns)?;
             }
-            checks.requests.check(row, hit)?;
+            requests.check(row, step, hit)?;
         }
         if call.result == CallResult::Ok {
-            self.check_answer(claim, row, hits)?;
+            self.check_answer(claim, step, row, hits)?;
         }
         // `check_connection` has verified the state where the server saw the request.
         let Some(hit) = hit else {

@@ -1,7 +1,7 @@
 //! Checks that each request arrived at the origin that its step names.
 
-use driver::protocol::Row;
 use record::server_log::RequestEvent;
+use study::plan::PlannedStep;
 
 use super::Claim;
 
@@ -19,10 +19,13 @@ pub struct Destination {
 }
 
 /// Checks which server saw the request, and under which name if the server logs that.
-pub(super) fn check(claim: &Claim<'_>, row: &Row, hit: &RequestEvent) -> Result<(), String> {
-    let id = row.id;
-    let origin = claim.step(id).and_then(|step| step.origin.clone());
-    let Some(expected) = claim.destinations.get(&origin) else {
+pub(super) fn check(
+    claim: &Claim<'_>,
+    step: &PlannedStep<'_>,
+    hit: &RequestEvent,
+) -> Result<(), String> {
+    let id = step.step.id;
+    let Some(expected) = claim.destinations.get(&step.step.origin) else {
         return Ok(());
     };
     let should = &expected.authority;
@@ -45,7 +48,7 @@ mod tests {
     use study::Step;
     use study::plan::Workload;
 
-    use super::super::tests::{claim, request, row};
+    use super::super::tests::{claim, request};
     use super::*;
 
     fn seen(connection: u64, authority: Option<&str>) -> RequestEvent {
@@ -69,9 +72,9 @@ mod tests {
             step: Box::new(call),
         }]);
         let mut claim = claim(&workload);
-        let row = row(1, 1_100);
+        let step = workload.planned_steps()[&1];
         let elsewhere = seen(1, Some("origin.test:8443"));
-        assert_eq!(check(&claim, &row, &elsewhere), Ok(()));
+        assert_eq!(check(&claim, &step, &elsewhere), Ok(()));
         let files = Destination {
             authority: "origin-1.test:8444".into(),
             server: 1,
@@ -92,7 +95,7 @@ mod tests {
                 ),
             ),
         ] {
-            assert_eq!(check(&claim, &row, &hit), expected.map_err(str::to_owned));
+            assert_eq!(check(&claim, &step, &hit), expected.map_err(str::to_owned));
         }
     }
 }

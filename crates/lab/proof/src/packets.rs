@@ -9,10 +9,11 @@
 use driver::protocol::{Clock, Discovery, ErrorKind, Protocol, Row};
 use record::server_log::Transport;
 use record::{Call, CallResult, ConnectionSettings, Proof};
+use study::plan::PlannedStep;
 
-use super::timing::{Openers, check_duration, check_order};
+use super::timing::{check_duration, check_order, must_open};
 use super::traffic::{CLOCK_TICK_NS, Socket};
-use super::{Claim, Proven, check_orphans, claimed};
+use super::{Claim, Proven, check_orphans};
 
 /// What sends downloads over TCP across the link: this host's kernel, for the relay.
 const RELAY_LIBRARY: &str = "commute's relay";
@@ -38,19 +39,15 @@ pub fn prove_by_packets(
         claim,
         rows,
         accepted,
-        openers: Openers::of(claim),
     };
     check_orphans(claim, rows, |_| false)?;
-    let origin_ns = claim.origin_ns(rows);
-    let mut calls: Vec<Call> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let call = claimed(claim, row, calls.last(), origin_ns)?;
-        calls.push(Call {
-            proof: evidence.weigh(row)?,
+    let calls = claim.calls(rows, |row, step, call| {
+        Ok(Call {
+            proof: evidence.weigh(row, step)?,
             result: result(row, call.result),
             ..call
-        });
-    }
+        })
+    })?;
     check_order(claim, rows)?;
     Ok((calls, evidence.connections()))
 }
@@ -72,12 +69,11 @@ struct Evidence<'a> {
     claim: &'a Claim<'a>,
     rows: &'a [Row],
     accepted: &'a [Accepted],
-    openers: Openers,
 }
 
 impl Evidence<'_> {
     /// Returns who vouches for a row, or what contradicts it.
-    fn weigh(&self, row: &Row) -> Result<Proof, String> {
+    fn weigh(&self, row: &Row, step: &PlannedStep<'_>) -> Result<Proof, String> {
         let (id, claim) = (row.id, self.claim);
         let Some(protocol) = row.protocol else {
             return Ok(Proof::Client);
@@ -111,7 +107,7 @@ impl Evidence<'_> {
             return Ok(Proof::Client);
         };
         let socket = Socket { transport, port };
-        self.check_opening(row, socket)?;
+        self.check_opening(row, step, socket)?;
         // A server may refuse a request before it has all of it.
         if row.error.is_none() {
             claim.traffic.check_bytes(row, socket)?;
@@ -124,7 +120,12 @@ impl Evidence<'_> {
     }
 
     /// Checks when the connection of a row was opened.
-    fn check_opening(&self, row: &Row, socket: Socket) -> Result<(), String> {
+    fn check_opening(
+        &self,
+        row: &Row,
+        step: &PlannedStep<'_>,
+        socket: Socket,
+    ) -> Result<(), String> {
         let id = row.id;
         let openings = self.claim.traffic.openings(socket);
         let end_ns = row.end_ns + CLOCK_TICK_NS;
@@ -135,7 +136,10 @@ impl Evidence<'_> {
                 name_of(socket.transport)
             ));
         };
-        if !row.reused && self.opens_by_itself(row) && latest_ns + CLOCK_TICK_NS < row.start_ns {
+        if !row.reused
+            && self.opens_by_itself(row, step)
+            && latest_ns + CLOCK_TICK_NS < row.start_ns
+        {
             return Err(format!(
                 "call {id}: the driver claims a new connection, but opened the last one from its port {} µs \
                  before its start",
@@ -154,11 +158,10 @@ impl Evidence<'_> {
 
     /// Returns whether a connection that a row claims to have opened can have been opened by its call alone: no
     /// other starts with it, and the client opens none beforehand.
-    fn opens_by_itself(&self, row: &Row) -> bool {
+    fn opens_by_itself(&self, row: &Row, step: &PlannedStep<'_>) -> bool {
         let claim = self.claim;
-        let alone = claim.step(row.id).is_some_and(|step| step.start.is_none());
         let foresees = claim.decides() || claim.discovery.is_some();
-        self.openers.includes(row) || (alone && !foresees)
+        must_open(claim, step, row) || (step.starts_alone() && !foresees)
     }
 
     /// Returns whether an earlier call on a row's connection had succeeded before its start: the client then

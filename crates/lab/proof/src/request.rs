@@ -9,9 +9,7 @@ use messages::v1::{DownloadRequest, EchoRequest};
 use prost::Message;
 use record::server_log::RequestEvent;
 use sha2::{Digest, Sha256};
-use study::plan::Content;
-
-use super::Claim;
+use study::plan::{Content, PlannedStep};
 
 /// The service of `proto/commute/v1/echo.proto`.
 const BENCH: &str = "/commute.v1.Bench";
@@ -19,8 +17,9 @@ const BENCH: &str = "/commute.v1.Bench";
 const FIRST_ERROR: u16 = 400;
 
 /// The requests that the plan asks for, as the server's log describes them.
-pub(super) struct PlannedRequests<'a> {
-    claim: &'a Claim<'a>,
+pub(super) struct PlannedRequests {
+    /// The protocol of the arm.
+    protocol: Protocol,
     /// SHA-256 of uploads, by their length: most workloads repeat one.
     uploads: RefCell<BTreeMap<u64, String>>,
 }
@@ -40,18 +39,23 @@ struct Body {
     digest: String,
 }
 
-impl<'a> PlannedRequests<'a> {
-    pub(super) fn of(claim: &'a Claim<'a>) -> Self {
+impl PlannedRequests {
+    pub(super) fn of(protocol: Protocol) -> Self {
         Self {
-            claim,
+            protocol,
             uploads: RefCell::default(),
         }
     }
 
     /// Checks a request that the server saw against its step and its row.
-    pub(super) fn check(&self, row: &Row, hit: &RequestEvent) -> Result<(), String> {
+    pub(super) fn check(
+        &self,
+        row: &Row,
+        step: &PlannedStep<'_>,
+        hit: &RequestEvent,
+    ) -> Result<(), String> {
         let id = row.id;
-        let Some(planned) = self.planned(id) else {
+        let Some(planned) = self.planned(step) else {
             return Ok(());
         };
         if (&hit.method, &hit.path) != (&planned.method, &planned.path) {
@@ -60,7 +64,7 @@ impl<'a> PlannedRequests<'a> {
                 planned.method, planned.path, hit.method, hit.path
             ));
         }
-        let over_http = self.claim.protocol != Protocol::Grpc;
+        let over_http = self.protocol != Protocol::Grpc;
         match &row.error {
             None => self.check_complete(row, hit, &planned),
             // A gRPC library also reports its own errors as a status.
@@ -97,7 +101,7 @@ impl<'a> PlannedRequests<'a> {
             }
         }
         check_status(row, hit)?;
-        let failed = match self.claim.protocol {
+        let failed = match self.protocol {
             Protocol::Grpc => hit.status != 0,
             _ => hit.status >= FIRST_ERROR,
         };
@@ -113,10 +117,10 @@ impl<'a> PlannedRequests<'a> {
         }
     }
 
-    /// Returns the request of the step with this id, if it makes one.
-    fn planned(&self, id: u32) -> Option<Planned> {
-        let step = self.claim.step(id)?;
-        if let Some(sent) = self.claim.workload.own.of(&step.action) {
+    /// Returns the request of a step, if the log shows which one it makes.
+    fn planned(&self, step: &PlannedStep<'_>) -> Option<Planned> {
+        let action = &step.step.action;
+        if let Some(sent) = step.own {
             let body = |content: Option<&Arc<Content>>| match content {
                 None => Body::of(b""),
                 Some(content) => Body {
@@ -131,10 +135,10 @@ impl<'a> PlannedRequests<'a> {
                 own: Some((sent.fields_digest.clone(), body(sent.answer_body.as_ref()))),
             });
         }
-        let planned = match self.claim.protocol {
+        let planned = match self.protocol {
             Protocol::Grpc => Planned {
                 method: "POST".to_owned(),
-                path: match &step.action {
+                path: match action {
                     Action::Call { .. } => format!("{BENCH}/Echo"),
                     Action::Get { .. } => format!("{BENCH}/Download"),
                     Action::Put { .. } => format!("{BENCH}/Upload"),
@@ -148,11 +152,11 @@ impl<'a> PlannedRequests<'a> {
                         return None;
                     }
                 },
-                body: self.grpc_body(&step.action),
+                body: self.grpc_body(action),
                 own: None,
             },
             Protocol::H1 | Protocol::H2 | Protocol::H3 | Protocol::Auto => {
-                let (method, path, body) = match &step.action {
+                let (method, path, body) = match action {
                     Action::Call { body } => {
                         ("POST", "/echo".to_owned(), Some(Body::of(body.as_bytes())))
                     }
@@ -256,7 +260,7 @@ fn check_status(row: &Row, hit: &RequestEvent) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{claim, request, row};
+    use super::super::tests::{request, row};
     use super::*;
     use driver::protocol::CallError;
     use record::server_log::ServerEvent;
@@ -328,13 +332,9 @@ mod tests {
         change: impl FnOnce(&mut Row, &mut RequestEvent),
     ) -> Result<(), String> {
         let workload = Workload::expand(&steps());
-        let claim = Claim {
-            protocol,
-            ..claim(&workload)
-        };
         let (mut row, mut hit) = honest(protocol, id);
         change(&mut row, &mut hit);
-        PlannedRequests::of(&claim).check(&row, &hit)
+        PlannedRequests::of(protocol).check(&row, &workload.planned_steps()[&id], &hit)
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use driver::protocol::{Action, Row};
 use record::server_log::RequestEvent;
-
-use super::Claim;
+use study::plan::PlannedStep;
 
 const OK: u16 = 200;
 const PARTIAL_CONTENT: u16 = 206;
@@ -18,12 +17,12 @@ pub(super) fn beginning<'a>(hits: &[&'a RequestEvent]) -> Option<&'a RequestEven
 /// Checks that the parts make the whole file. The server's digests are of parts; the lab knows the
 /// file's.
 pub(super) fn check_parts(
-    claim: &Claim<'_>,
+    step: &PlannedStep<'_>,
     row: &Row,
     hits: &[&RequestEvent],
 ) -> Result<(), String> {
     let id = row.id;
-    let Some(Action::Get { bytes }) = claim.step(id).map(|step| &step.action) else {
+    let Action::Get { bytes } = &step.step.action else {
         return Err(format!(
             "call {id}: the server saw a range of what is no file"
         ));

@@ -86,7 +86,7 @@ pub(super) fn row(id: u32, start_ns: u64) -> Row {
 
 pub(super) fn claim(workload: &Workload) -> Claim<'_> {
     Claim {
-        workload,
+        steps: workload.planned_steps(),
         protocol: Protocol::H2,
         codec: "json",
         auth: None,

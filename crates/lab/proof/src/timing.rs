@@ -6,7 +6,7 @@ use driver::protocol::{Clock, Row, Start};
 use link::RateSpec;
 use record::Position;
 use record::server_log::{ConnectionEvent, RequestEvent};
-use study::plan::planned_calls;
+use study::plan::PlannedStep;
 
 use super::Claim;
 
@@ -28,11 +28,11 @@ pub fn highest_bps(rate: &RateSpec) -> Option<u64> {
 pub(super) fn check_order(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String> {
     let by_id: BTreeMap<u32, &Row> = rows.iter().map(|row| (row.id, row)).collect();
     let mut last: Option<&Row> = None;
-    for step in &claim.workload.steps {
-        let Some(&row) = by_id.get(&step.id) else {
+    for (id, planned) in &claim.steps {
+        let Some(&row) = by_id.get(id) else {
             continue;
         };
-        let awaited = match step.start {
+        let awaited = match planned.step.start {
             None => last,
             Some(Start::After(id)) => by_id.get(&id).copied(),
             Some(Start::AtNs(at_ns)) => {
@@ -64,28 +64,14 @@ pub(super) fn check_order(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String>
     Ok(())
 }
 
-/// The calls that must open their connection themselves: by the plan nothing is open, and no other
-/// call starts with them. A client that has found HTTP/3 by itself may connect at any time.
-pub(super) struct Openers(Vec<u32>);
-
-impl Openers {
-    pub(super) fn of(claim: &Claim<'_>) -> Openers {
-        if claim.clock != Clock::Monotonic || claim.discovery.is_some() {
-            return Openers(Vec::new());
-        }
-        let alone = |id: u32| {
-            let step = claim.workload.steps.iter().find(|step| step.id == id);
-            step.is_some_and(|step| step.start.is_none())
-        };
-        let calls = planned_calls(claim.workload).into_iter();
-        let openers = calls.filter(|call| call.position != Position::Warm && alone(call.id));
-        Openers(openers.map(|call| call.id).collect())
-    }
-
-    /// Returns whether the row claims a connection that its call must have opened.
-    pub(super) fn includes(&self, row: &Row) -> bool {
-        !row.reused && self.0.contains(&row.id)
-    }
+/// Reports whether a row claims a connection that its call must have opened itself: by the plan nothing is open, and no
+/// other call starts with it. A client that has found HTTP/3 by itself may connect at any time.
+pub(super) fn must_open(claim: &Claim<'_>, step: &PlannedStep<'_>, row: &Row) -> bool {
+    claim.clock == Clock::Monotonic
+        && claim.discovery.is_none()
+        && step.position != Position::Warm
+        && step.starts_alone()
+        && !row.reused
 }
 
 /// Checks that the connection's handshake was not complete before the call that opened it.

@@ -52,7 +52,7 @@ pub(super) fn collect(
     };
     let (calls, connections) = proven.map_err(CellError::Failed)?;
     let of_lab = travelled.is_none();
-    let (calls, loads) = load::aggregate(claim.workload, calls);
+    let (calls, loads) = load::aggregate(&claim.steps, calls);
     let window = output.window;
     let mut of_port: HashMap<u16, Vec<TapRecord>> = HashMap::new();
     for packet in &output.tap {

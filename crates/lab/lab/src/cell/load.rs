@@ -4,36 +4,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use driver::protocol::Start;
 use record::{Call, CallResult, Distribution, Load, LoadPlan, Pace};
-use study::plan::{Workload, encoded_message};
+use study::plan::{PlannedStep, PlannedSteps};
 
 /// A call of an open loop that starts later than this after its intended time counts as late.
 const LATE_NS: u64 = 1_000_000;
 
 /// Splits proven calls into those that are recorded one by one and the distributions of the others.
-pub(super) fn aggregate(workload: &Workload, calls: Vec<Call>) -> (Vec<Call>, Vec<Load>) {
-    let mut of_group: BTreeMap<usize, Vec<Call>> = BTreeMap::new();
+pub(super) fn aggregate(steps: &PlannedSteps<'_>, calls: Vec<Call>) -> (Vec<Call>, Vec<Load>) {
+    let mut of_group: BTreeMap<usize, Vec<(&PlannedStep<'_>, Call)>> = BTreeMap::new();
     let mut single = Vec::new();
     for call in calls {
-        match workload.load_of(call.id) {
-            Some((group, _)) => of_group.entry(group).or_default().push(call),
+        match steps.get(&call.id).filter(|s| s.group.load.is_some()) {
+            Some(step) => {
+                let calls = of_group.entry(step.group_index).or_default();
+                calls.push((step, call));
+            }
             None => single.push(call),
         }
     }
-    let groups = workload.groups.iter().enumerate();
-    let loads = groups.filter_map(|(index, group)| {
-        let calls = of_group.remove(&index).unwrap_or_default();
-        let load = Timed::new(workload, index, group.load?, calls);
-        Some(load.aggregate(&group.name))
-    });
-    let loads = loads.collect();
+    let mut timed: BTreeMap<usize, Timed<'_>> = BTreeMap::new();
+    for step in steps.values() {
+        let Some(plan) = step.group.load else {
+            continue;
+        };
+        let group = step.group_index;
+        let new = || {
+            let calls = of_group.remove(&group).unwrap_or_default();
+            Timed::new(&step.group.name, plan, calls)
+        };
+        timed.entry(group).or_insert_with(new).add(step);
+    }
+    let loads = timed.into_values().map(|timed| timed.aggregate()).collect();
     (single, loads)
 }
 
 /// The calls of one group, with the time that each counts from.
 struct Timed<'a> {
-    workload: &'a Workload,
-    group: usize,
+    group: &'a str,
     plan: LoadPlan,
+    /// The id of the group's last step, made or not.
+    last_id: u32,
+    /// Whether a step of the group sends a message in the arm's codec.
+    encodes: bool,
     /// Each call with the start that its time counts from, ns after the group's first.
     calls: Vec<(u64, Call)>,
     /// When the group's first call started, or should have, ns after the cell's first step.
@@ -41,27 +53,36 @@ struct Timed<'a> {
 }
 
 impl<'a> Timed<'a> {
-    fn new(workload: &'a Workload, group: usize, plan: LoadPlan, calls: Vec<Call>) -> Self {
+    fn new(group: &'a str, plan: LoadPlan, calls: Vec<(&PlannedStep<'_>, Call)>) -> Self {
         // A driver starts no call early, so the one that is least late shows when its run began.
-        let begun = |call: &Call| call.start_ns.saturating_sub(intended_ns(workload, call.id));
+        let begun = |(step, call): &(&PlannedStep<'_>, Call)| {
+            call.start_ns.saturating_sub(intended_ns(step))
+        };
         let origin_ns = calls.iter().map(begun).min().unwrap_or(0);
-        let from = |call: Call| {
+        let from = |(step, call): (&PlannedStep<'_>, Call)| {
             let start_ns = match plan.pace {
                 Pace::Outstanding(_) => call.start_ns - origin_ns,
-                Pace::RatePerS(_) => intended_ns(workload, call.id),
+                Pace::RatePerS(_) => intended_ns(step),
             };
             (start_ns, call)
         };
         Self {
-            workload,
             group,
             plan,
+            last_id: 0,
+            encodes: calls.iter().any(|(_, call)| call.exchange.is_some()),
             calls: calls.into_iter().map(from).collect(),
             origin_ns,
         }
     }
 
-    fn aggregate(&self, name: &str) -> Load {
+    /// Adds a step of the group, in order of id.
+    fn add(&mut self, step: &PlannedStep<'_>) {
+        self.last_id = step.step.id;
+        self.encodes |= step.encodes();
+    }
+
+    fn aggregate(&self) -> Load {
         let LoadPlan {
             warmup_ns,
             measured_ns,
@@ -93,7 +114,7 @@ impl<'a> Timed<'a> {
             .map(|(start_ns, call)| start_ns + call.end_ns);
         let protocols = measured.iter().map(|(_, call)| &call.protocol);
         Load {
-            group: name.to_owned(),
+            group: self.group.to_owned(),
             calls: measured.len() as u64,
             timed_out,
             errors,
@@ -114,11 +135,7 @@ impl<'a> Timed<'a> {
                 .cloned()
                 .collect(),
             proof: measured.iter().map(|(_, call)| call.proof).min(),
-            encodes: self.calls.iter().any(|(_, call)| call.exchange.is_some())
-                || self.steps().any(|id| {
-                    let step = self.workload.steps.get(id as usize - 1);
-                    step.is_some_and(|step| encoded_message(step).is_some())
-                }),
+            encodes: self.encodes,
             histogram: times.to_text(),
         }
     }
@@ -137,26 +154,16 @@ impl<'a> Timed<'a> {
             return false;
         };
         // The ids of a group's steps are in sequence; the last ones end its chains.
-        let last = self.steps().max().unwrap_or(0);
-        self.calls.iter().any(|(_, call)| call.id + calls > last)
-    }
-
-    /// Returns the ids of the group's steps.
-    fn steps(&self) -> impl Iterator<Item = u32> {
-        let of_group = self.workload.group_of.iter().zip(1..);
-        let index = self.group;
-        of_group.filter_map(move |(group, id)| (*group == Some(index)).then_some(id))
+        let last_id = self.last_id;
+        self.calls.iter().any(|(_, call)| call.id + calls > last_id)
     }
 }
 
-/// Returns when a step should start, ns after the start of the run; 0 for one that waits for others.
-fn intended_ns(workload: &Workload, id: u32) -> u64 {
-    match workload.steps.get((id as usize).saturating_sub(1)) {
-        Some(step) => match step.start {
-            Some(Start::AtNs(ns)) => ns,
-            _ => 0,
-        },
-        None => 0,
+/// Returns when a call should start, ns after the start of the run; 0 for one that waits for others.
+fn intended_ns(planned: &PlannedStep<'_>) -> u64 {
+    match planned.step.start {
+        Some(Start::AtNs(ns)) => ns,
+        _ => 0,
     }
 }
 
@@ -164,6 +171,7 @@ fn intended_ns(workload: &Workload, id: u32) -> u64 {
 mod tests {
     use record::{Proof, State};
     use study::Step;
+    use study::plan::Workload;
 
     use super::*;
 
@@ -243,7 +251,7 @@ mod tests {
             call(8, 999, 5_000, CallResult::Ok),
             call(after, 7_000, 1, CallResult::Ok),
         ];
-        let (single, loads) = aggregate(&workload, calls);
+        let (single, loads) = aggregate(&workload.planned_steps(), calls);
         assert_eq!(single.iter().map(|c| c.id).collect::<Vec<_>>(), [after]);
         let load = &loads[0];
         assert_eq!((load.calls, load.warmup_calls), (4, 3));
@@ -262,7 +270,7 @@ mod tests {
             call(1, 0, 300, CallResult::Ok),
             call(last, 300, 100, CallResult::Ok),
         ];
-        let load = &aggregate(&workload, calls).1[0];
+        let load = &aggregate(&workload.planned_steps(), calls).1[0];
         assert!(load.out_of_steps);
         assert_eq!(load.measured_ns, 300 * MS);
     }
@@ -275,7 +283,7 @@ mod tests {
             call(2, 101, 50, CallResult::Ok),
             call(3, 240, 50, CallResult::Ok),
         ];
-        let load = &aggregate(&workload, calls).1[0];
+        let load = &aggregate(&workload.planned_steps(), calls).1[0];
         assert_eq!((load.calls, load.warmup_calls, load.late), (2, 1, 1));
         let times = load.distribution().unwrap();
         near(times.at_rank(1).unwrap(), 51);
@@ -284,7 +292,8 @@ mod tests {
 
     #[test]
     fn a_group_without_calls_has_an_empty_distribution() {
-        let load = &aggregate(&workload(Pace::Outstanding(1)), Vec::new()).1[0];
+        let workload = workload(Pace::Outstanding(1));
+        let load = &aggregate(&workload.planned_steps(), Vec::new()).1[0];
         assert_eq!((load.calls, load.proof), (0, None));
     }
 }

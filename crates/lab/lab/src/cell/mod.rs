@@ -305,7 +305,7 @@ impl CellRun<'_> {
         tap: &[TapRecord],
     ) -> Claim<'_> {
         Claim {
-            workload: self.workload,
+            steps: self.workload.planned_steps(),
             protocol: self.arm.protocol,
             codec: self.arm.codec.name(),
             auth: self.arm.auth.map(AuthScheme::name),
