@@ -115,7 +115,7 @@ fn default_name_shows_another_server_than_the_studys() {
 #[test]
 #[allow(clippy::disallowed_methods, reason = "the bundled studies are files")]
 fn bundled_studies_are_valid_and_so_is_the_published_schema() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
     let schema = Study::file_schema();
     let published = serde_json::to_string_pretty(&schema).unwrap();
     let file = format!("{root}/docs/study.schema.json");
