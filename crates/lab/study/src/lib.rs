@@ -16,6 +16,10 @@
 
 #![forbid(unsafe_code)]
 
+// `plan::small_plan` names this crate as other crates do.
+#[cfg(test)]
+extern crate self as study;
+
 mod arm_setting;
 mod behaviour;
 mod count;

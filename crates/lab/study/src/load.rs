@@ -134,7 +134,7 @@ fn groups(step: &Step) -> Box<dyn Iterator<Item = &str> + '_> {
 mod tests {
     use super::*;
     use crate::Study;
-    use crate::plan::tests::SMALL;
+    use crate::plan::small_plan::SMALL;
 
     /// Returns SMALL with these lines for those of its step.
     fn with(step: &str) -> String {

@@ -121,7 +121,7 @@ fn used(steps: &[Step]) -> BTreeSet<&str> {
 mod tests {
     use super::*;
     use crate::Study;
-    use crate::plan::tests::SMALL;
+    use crate::plan::small_plan::SMALL;
 
     const FILES: &str = "[[step]]\nget = \"f\"\nbytes = 1\norigin = \"files\"\n";
 

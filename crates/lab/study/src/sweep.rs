@@ -182,7 +182,7 @@ fn at(base: &Network, levels: Vec<Level>) -> Result<StudyNetwork, OverrideError>
 mod tests {
     use super::*;
     use crate::Study;
-    use crate::plan::tests::SMALL;
+    use crate::plan::small_plan::SMALL;
 
     fn study(sweep: &str) -> Result<Study, String> {
         let text = format!("{SMALL}\n[sweep]\n{sweep}");

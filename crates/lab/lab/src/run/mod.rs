@@ -4,6 +4,7 @@ mod giving_up;
 mod options;
 mod scheduler;
 #[cfg(test)]
+#[path = "../../../study/src/plan/small_plan.rs"]
 mod small_plan;
 mod worker;
 

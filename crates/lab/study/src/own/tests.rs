@@ -1,7 +1,7 @@
 use std::io;
 
 use super::*;
-use crate::plan::tests::SMALL;
+use crate::plan::small_plan::SMALL;
 use crate::{Arm, Study};
 use driver::protocol::{Codec, Protocol};
 

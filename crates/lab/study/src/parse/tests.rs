@@ -3,7 +3,7 @@
 use driver::manifest::Certificate;
 use driver::protocol::Policy;
 
-use crate::plan::tests::SMALL;
+use crate::plan::small_plan::SMALL;
 use crate::{Access, Arm, AuthScheme, Behaviour, Connections, Security, ServerFault, Step, Study};
 
 fn refusal(text: &str) -> String {

@@ -10,6 +10,8 @@ mod planned_step;
 mod recorded;
 mod remaining;
 mod repeated_files;
+#[cfg(test)]
+pub(crate) mod small_plan;
 mod workload;
 
 use std::collections::BTreeSet;
@@ -161,41 +163,11 @@ fn without_values(about: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::estimate::{STARTUP_NS, WARMUP_NS};
+    use super::small_plan::{SMALL, small_plan};
     use super::*;
     use driver::protocol::Action;
-
-    pub(crate) const SMALL: &str = r#"
-name = "small"
-question = "does it plan?"
-networks = ["lan", "true-metro"]
-baseline = "hyper h2"
-blocks = 3
-[[arm]]
-stack = "hyper"
-protocol = "h2"
-[[arm]]
-name = "again"
-stack = "hyper"
-protocol = "h2"
-[[arm]]
-stack = "quinn"
-protocol = "h3"
-[[step]]
-call = "echo"
-times = 2
-"#;
-
-    pub(crate) fn small_plan() -> Plan {
-        let study = Study::parse("small.toml", SMALL).unwrap();
-        let networks = study
-            .networks
-            .iter()
-            .map(|n| link::find(n).unwrap().into())
-            .collect();
-        Plan::new(study, SMALL.to_owned(), networks)
-    }
 
     #[test]
     fn the_same_study_gives_the_same_plan() {

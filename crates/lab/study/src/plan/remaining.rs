@@ -157,7 +157,7 @@ fn remaining_of<'p>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::small_plan;
+    use crate::plan::small_plan::small_plan;
     use crate::plan::{Plan, Shard};
 
     fn cell(plan: &Plan, block: usize, index: usize, outcome: Outcome) -> Cell {

@@ -45,7 +45,7 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::Study;
-    use crate::plan::tests::SMALL;
+    use crate::plan::small_plan::SMALL;
 
     fn warnings(bytes: u64, network: &str, settings: &str) -> Vec<String> {
         let study = SMALL

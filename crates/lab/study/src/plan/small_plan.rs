@@ -1,11 +1,11 @@
-//! A plan for tests of the scheduler: three arms in three blocks on each of two networks.
+//! A plan for tests: three arms in three blocks on each of two networks. The tests of `lab` include this file, too.
 
 use study::Study;
 use study::plan::Plan;
 
-const SMALL: &str = r#"
+pub(crate) const SMALL: &str = r#"
 name = "small"
-question = "does it run?"
+question = "does it plan?"
 networks = ["lan", "true-metro"]
 baseline = "hyper h2"
 blocks = 3
@@ -24,7 +24,8 @@ call = "echo"
 times = 2
 "#;
 
-pub(super) fn small_plan() -> Plan {
+/// Returns the plan of [`SMALL`].
+pub(crate) fn small_plan() -> Plan {
     let study = Study::parse("small.toml", SMALL).unwrap();
     let networks = study.networks.iter();
     let networks = networks.map(|name| link::find(name).unwrap().into());
