@@ -3,7 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
-use lab::{ImportError, LabError, MatrixError, NoHome, StacksError, UnknownStudy};
+use import::ImportError;
+use lab::{LabError, MatrixError, NoHome, StacksError, UnknownStudy};
 use link::{NetworkError, OverrideError};
 use record::{MergeError, StoreError};
 

@@ -24,7 +24,6 @@ mod files;
 mod hello;
 mod home;
 mod host;
-mod import;
 mod lab;
 mod network;
 mod relay;
@@ -46,9 +45,6 @@ pub use files::parse_study;
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome, UnknownStudy};
 pub use host::facts as host_facts;
-pub use import::{
-    Format, ImportError, ImportOptions, ImportedCall, Labels, PROTOCOLS, import, whole_ns,
-};
 pub use lab::Lab;
 pub use network::find as find_network;
 pub use relay::{FarEnd, Relay};

@@ -1,4 +1,4 @@
-use lab::{Format, ImportOptions, ImportedCall, Labels};
+use import::{Format, ImportOptions, ImportedCall, Labels};
 
 /// Imports measurements taken elsewhere: a load tester's output, or CSV. The run must be readable.
 pub fn import(data: &[u8]) {
@@ -31,7 +31,7 @@ fn expect_run(rows: &[(usize, ImportedCall)]) {
         question: "?".to_owned(),
         baseline: None,
     };
-    if let Ok((run, cells)) = lab::import(rows, &options) {
+    if let Ok((run, cells)) = import::import(rows, &options) {
         record::RunData::new(run, cells).expect("what is imported can be read");
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context as _;
-use lab::PROTOCOLS;
+use import::PROTOCOLS;
 
 use crate::exit;
 

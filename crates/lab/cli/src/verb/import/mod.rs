@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use lab::{Format, ImportOptions, ImportedCall, Labels};
+use import::{Format, ImportOptions, ImportedCall, Labels};
 use record::Store;
 
 use crate::exit;
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         question: args.question.clone(),
         baseline: args.baseline.clone(),
     };
-    let (run, cells) = lab::import(&rows, &options)?;
+    let (run, cells) = import::import(&rows, &options)?;
     let store = Store::create(&args.out)?;
     for cell in &cells {
         store.write_cell(cell)?;

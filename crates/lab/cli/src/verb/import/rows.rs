@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use lab::ImportedCall;
+use import::ImportedCall;
 use serde_json::{Map, Value};
 
 use super::unit;
@@ -59,7 +59,7 @@ fn object_in_ns(object: Map<String, Value>) -> Result<Map<String, Value>, String
             None => (key, value),
             Some((name, _)) if value.is_null() => (name, value),
             Some((name, ns)) => {
-                let time = lab::whole_ns(&value.to_string(), ns);
+                let time = import::whole_ns(&value.to_string(), ns);
                 let time = time.ok_or_else(|| format!("`{key}` is {value}, expected {NUMBER}"))?;
                 (name, time.into())
             }
@@ -141,7 +141,7 @@ fn record_in_ns(
     let fields = record.iter().zip(columns).zip(units);
     fields
         .map(|((value, column), unit)| match unit {
-            Some((_, ns)) if !value.is_empty() => lab::whole_ns(value, *ns)
+            Some((_, ns)) if !value.is_empty() => import::whole_ns(value, *ns)
                 .map(|time| time.to_string())
                 .ok_or_else(|| format!("`{column}` is {value:?}, expected {NUMBER}")),
             _ => Ok(value.to_owned()),

@@ -3,7 +3,7 @@ mod jmeter;
 use proptest::prelude::*;
 
 use super::*;
-use crate::import::{ImportOptions, import};
+use crate::{ImportOptions, import};
 
 const MS: u64 = 1_000_000;
 

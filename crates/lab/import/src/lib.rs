@@ -3,6 +3,10 @@
 //!
 //! A row is one request, with the columns of `commute report --format csv`. No server of ours saw
 //! it, so its proof is always the client alone. The output of load testers becomes such rows.
+//!
+//! `commute import` reads the files, calls [`import`] and writes what it returns.
+
+#![forbid(unsafe_code)]
 
 mod row;
 mod tool;
