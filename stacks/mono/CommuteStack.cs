@@ -23,7 +23,7 @@ namespace Commute
             }
             catch (DllNotFoundException error)
             {
-                throw new FailedException(error.Message + "; stacks/mono/install builds it where cargo is");
+                throw new FailedException(error.Message + "; run in a checkout of commute, with cargo: commute stacks install mono");
             }
             // By default the pool grows by two threads a second.
             ThreadPool.SetMinThreads(PoolThreads, PoolThreads);

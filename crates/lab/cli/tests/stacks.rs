@@ -107,6 +107,8 @@ fn list_names_usable_and_unusable_stacks() {
     sandbox.add_stack("quinn", r#""h3""#, &["{commute}", "driver", "quinn"]);
     sandbox.add_stack("absent", r#""h1""#, &["{stack}/no-such-driver"]);
     sandbox.add_stack("exits", r#""h1""#, &["sh", "-c", "echo exiting; exit 3"]);
+    let trace = r"printf 'library not built; run: make it\n\tat Main.main(Main.java:15)\n'; exit 1";
+    sandbox.add_stack("traces", r#""h1""#, &["sh", "-c", trace]);
     let output = sandbox.run(&["stacks"]).exits_with(0);
     assert_eq!(output.stderr, "", "progress on what is not a terminal");
     output
@@ -116,13 +118,14 @@ fn list_names_usable_and_unusable_stacks() {
             "absent  h1         not usable: \
              not installed (stacks/absent/no-such-driver is missing); needs: make absent",
         )
-        .stdout_contains("its log ends: exiting");
+        .stdout_contains("its log ends: exiting")
+        .stdout_contains("its log ends: library not built; run: make it");
     let json = sandbox
         .run(&["stacks", "--format", "json"])
         .exits_with(0)
         .stdout;
     let list: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(list.as_array().unwrap().len(), 3);
+    assert_eq!(list.as_array().unwrap().len(), 4);
 }
 
 #[test]

@@ -183,9 +183,12 @@ impl Drop for Process {
     }
 }
 
-/// Appends the last line of a log that is not blank to the description of a problem.
+/// Appends the last line of a log to the description of a problem. Blank and indented lines do not count if there are
+/// others: the stack trace of a JVM or of Mono is indented, and its reason is the line before.
 pub fn with_last_line(problem: &str, log: &str) -> String {
-    match log.lines().rfind(|line| !line.trim().is_empty()) {
+    let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
+    let last = lines.clone().next();
+    match lines.find(|line| !line.starts_with([' ', '\t'])).or(last) {
         Some(last) => format!("{problem}; its log ends: {}", printable(last.trim())),
         None => problem.to_owned(),
     }

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use driver::process::{Process, Started};
+use driver::process::{Process, Started, with_last_line};
 
 /// Long enough for a busy machine; only a failing test waits for it.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -69,6 +69,18 @@ fn close_kills_a_program_that_does_not_exit() {
     let status = started.process.close(Duration::from_millis(50)).unwrap();
     assert_eq!(status.signal(), Some(9));
     assert!(began.elapsed() >= Duration::from_millis(50));
+}
+
+#[test]
+fn the_reason_before_a_stack_trace_is_the_last_line() {
+    let ends_with = |log: &str| with_last_line("it failed", log);
+    let trace = "starting\nlibrary not built; run: make it\n\tat Main.main(Main.java:15)\n  at Main.<clinit>\n\n";
+    assert_eq!(
+        ends_with(trace),
+        "it failed; its log ends: library not built; run: make it"
+    );
+    assert_eq!(ends_with("  a\n  b\n"), "it failed; its log ends: b");
+    assert_eq!(ends_with("\n"), "it failed");
 }
 
 #[test]

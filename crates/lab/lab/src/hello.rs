@@ -119,8 +119,8 @@ fn converse_on_host<T>(
         read,
         write,
     } = started.map_err(|e| {
-        let hint = driver.folder.install_hint();
-        format!("{}: {e}: {hint}", driver.command[0])
+        let remedy = driver.folder.remedy();
+        format!("{}: {e}; {remedy}", driver.command[0])
     })?;
     let mut host = Host::new(read, write, Limits::default()).map_err(|e| e.to_string())?;
     let outcome = talk(&mut host, deadline);

@@ -271,12 +271,15 @@ impl Folder {
         name.to_string_lossy().into_owned()
     }
 
-    /// Returns the command that installs the stack, or what it needs.
-    pub fn install_hint(&self) -> String {
+    /// Returns what to do where a part of the stack is missing: the command that installs it, or what it needs.
+    pub(crate) fn remedy(&self) -> String {
         let needs = &self.stack.needs;
         match self.stack.install {
-            Some(_) => format!("commute stacks install {} (needs {needs})", self.name()),
-            None => needs.clone(),
+            Some(_) => format!(
+                "run: commute stacks install {} (needs {needs})",
+                self.name()
+            ),
+            None => format!("needs: {needs}"),
         }
     }
 
@@ -285,14 +288,11 @@ impl Folder {
             .iter()
             .map(Path::new)
             .find(|part| part.is_absolute() && !part.exists())?;
-        let hint = match self.stack.install {
-            Some(_) => format!("run: {}", self.install_hint()),
-            None => format!("needs: {}", self.stack.needs),
-        };
         let missing = self.first_missing(absent);
         Some(format!(
-            "not installed ({} is missing); {hint}",
-            missing.display()
+            "not installed ({} is missing); {}",
+            missing.display(),
+            self.remedy()
         ))
     }
 

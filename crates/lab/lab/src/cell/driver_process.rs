@@ -85,7 +85,7 @@ impl DriverProcess {
         let spawned = Instant::now();
         let process = bench.spawn(Side::Client, spawn).map_err(|e| match e {
             BenchError::CannotRun { message, .. } => {
-                CellError::Unsupported(format!("{message}: {}", driver.folder.install_hint()))
+                CellError::Unsupported(format!("{message}; {}", driver.folder.remedy()))
             }
             other => CellError::Bench(other),
         })?;

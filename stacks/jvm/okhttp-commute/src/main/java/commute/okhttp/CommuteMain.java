@@ -12,7 +12,9 @@ final class CommuteMain {
         Driver.useTmpdir();
         String missing = Commute.missingLibrary();
         if (missing != null) {
-            throw new IllegalStateException(missing + "; build it: cargo build -p commute-client-jvm");
+            System.err.println("client library not built (" + missing + "); run in a checkout of commute: "
+                    + "cargo build -p commute-client-jvm (with --release for a release build of commute)");
+            System.exit(1);
         }
         Driver.run(new CommuteStack(), CodecClassLoader.loadMessages());
     }
