@@ -86,6 +86,15 @@ pub(crate) struct CellRun<'a> {
     pub(crate) amend_setup: Option<&'a dyn Fn(&mut Setup)>,
 }
 
+/// What a cell is measured with.
+pub(crate) struct CellContext<'a> {
+    pub(crate) bench: &'a mut Bench,
+    pub(crate) stack: &'a stacks::Driver,
+    /// The `commute` binary, which is the server.
+    pub(crate) exe: &'a Path,
+    pub(crate) access: &'a Access<'a>,
+}
+
 /// Server and driver, started and set up.
 struct Prepared<'a> {
     servers: ServerSide,
@@ -106,13 +115,8 @@ struct Steps {
 impl CellRun<'_> {
     /// Measures the cell. Start-up excludes every other cell; the window does so only where the
     /// network asks for it.
-    pub(crate) fn measure(
-        &self,
-        bench: &mut Bench,
-        stack: &stacks::Driver,
-        exe: &Path,
-        access: &Access<'_>,
-    ) -> Result<Measured, CellError> {
+    pub(crate) fn measure(&self, mut context: CellContext<'_>) -> Result<Measured, CellError> {
+        let (stack, access) = (context.stack, context.access);
         if let Some(reason) = stack.missing() {
             return Err(CellError::Unsupported(reason));
         }
@@ -122,14 +126,14 @@ impl CellRun<'_> {
             return Err(CellError::Unsupported(reason.to_owned()));
         }
         let key = stack.key(self.arm.key).map_err(CellError::Unsupported)?;
-        let scratch = Scratch::new(bench::driver_user(bench))
+        let scratch = Scratch::new(bench::driver_user(context.bench))
             .map_err(|e| CellError::io("temporary folder", &e))?;
         let permit = access.exclusive();
         let output = self
-            .prepare(bench, stack, exe, &scratch, key)
-            .and_then(|prepared| self.drive(bench, prepared, access, permit));
+            .prepare(&mut context, &scratch, key)
+            .and_then(|prepared| self.drive(&mut context, prepared, permit));
         // Whatever happened, nothing of this cell may send packets into the next one.
-        let cleared = bench.clear_endpoints();
+        let cleared = context.bench.clear_endpoints();
         let mut output = output?;
         self.captures.keep_of_server(&scratch.server())?;
         let left = cleared?;
@@ -147,14 +151,13 @@ impl CellRun<'_> {
     }
 
     /// Configures the link, and starts and sets up server and driver.
-    fn prepare<'a>(
+    fn prepare<'a, 'c: 'a>(
         &self,
-        bench: &mut Bench,
-        stack: &'a stacks::Driver,
-        exe: &Path,
+        context: &mut CellContext<'c>,
         scratch: &'a Scratch,
         key: Certificate,
     ) -> Result<Prepared<'a>, CellError> {
+        let (bench, exe) = (&mut *context.bench, context.exe);
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
         bench.set_congestion(congestion)?;
@@ -175,7 +178,7 @@ impl CellRun<'_> {
                 &options,
             )?),
         };
-        let mut processes = match Processes::start(bench, stack, scratch) {
+        let mut processes = match Processes::start(bench, context.stack, scratch) {
             Ok(processes) => processes,
             Err(e) => {
                 servers.stop()?;
@@ -224,12 +227,11 @@ impl CellRun<'_> {
     }
 
     /// Has the driver follow the workload inside a window, then ends both processes.
-    fn drive(
+    fn drive<'a>(
         &self,
-        bench: &mut Bench,
+        context: &mut CellContext<'a>,
         prepared: Prepared<'_>,
-        access: &Access<'_>,
-        permit: Permit<'_>,
+        permit: Permit<'a>,
     ) -> Result<RunOutput, CellError> {
         let Prepared {
             servers,
@@ -238,8 +240,8 @@ impl CellRun<'_> {
         } = prepared;
         let measured = set_up.and_then(|(hello, setup)| {
             let startup_ns = processes.running()?.spawned.elapsed().as_nanos() as u64;
-            let permit = access.for_measuring(permit);
-            let steps = self.run_steps(bench, &mut processes, &setup);
+            let permit = context.access.for_measuring(permit);
+            let steps = self.run_steps(context.bench, &mut processes, &setup);
             drop(permit);
             Ok((hello, startup_ns, steps?))
         });

@@ -22,7 +22,6 @@ use study::Arm;
 use study::plan::Workload;
 
 use crate::bench;
-use crate::cell::CellRun;
 use crate::cell::accounting;
 use crate::cell::captures::Captures;
 use crate::cell::error::CellError;
@@ -30,6 +29,7 @@ use crate::cell::exclusion::MeasurementGate;
 use crate::cell::measured::Measured;
 use crate::cell::scratch::Scratch;
 use crate::cell::server_process::{OtherServer, ServerOptions, ServerProcess};
+use crate::cell::{CellContext, CellRun};
 use crate::error::LabError;
 use crate::hello;
 use crate::host;
@@ -241,10 +241,14 @@ impl<'a> Conformance<'a> {
         };
         let lane = self.gate.lane();
         let access = lane.for_network(&self.network);
-        let exe = &self.lab.home.commute;
         let mut attempt = 1;
         loop {
-            let measured = run.measure(&mut self.bench, driver, exe, &access);
+            let measured = run.measure(CellContext {
+                bench: &mut self.bench,
+                stack: driver,
+                exe: &self.lab.home.commute,
+                access: &access,
+            });
             if let Err(CellError::Bench(_)) = &measured
                 && let Ok(new) = bench::start_for_drivers(self.lab, self.jobs, None)
             {

@@ -12,7 +12,7 @@ use crate::cell::error::CellError;
 use crate::cell::exclusion::MeasurementGate;
 use crate::cell::measured::Measured;
 use crate::cell::server_process::ServerOptions;
-use crate::cell::{CellRun, accounting};
+use crate::cell::{CellContext, CellRun, accounting};
 use crate::error::LabError;
 use crate::host;
 use crate::lab::Lab;
@@ -105,7 +105,12 @@ impl<'a> Examination<'a> {
         let access = lane.for_network(network);
         let driver = self.lab.stacks.find(stack.name);
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;
-        run.measure(&mut self.bench, driver, &self.lab.home.commute, &access)
+        run.measure(CellContext {
+            bench: &mut self.bench,
+            stack: driver,
+            exe: &self.lab.home.commute,
+            access: &access,
+        })
     }
 
     /// Measures a cell and checks it.

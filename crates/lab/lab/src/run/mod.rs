@@ -26,7 +26,7 @@ use crate::lab::Lab;
 use giving_up::GivingUp;
 pub use options::RunOptions;
 pub use scheduler::{Ended, Event};
-use worker::Worker;
+use worker::{RunContext, Worker};
 
 impl Lab {
     /// Runs what remains of this shard of the plan, and calls `observer` as cells start and end.
@@ -75,8 +75,15 @@ impl Lab {
             None => None,
         };
         let gate = MeasurementGate::default();
+        let context = RunContext {
+            lab: self,
+            plan,
+            options,
+            gate: &gate,
+            external: external.as_ref(),
+        };
         let workers = (0..options.jobs.clamp(1, plan.shard(options.shard).count()))
-            .map(|_| Worker::start(self, plan, options, &gate, external.as_ref()))
+            .map(|_| Worker::start(context))
             .collect::<Result<Vec<_>, _>>()?;
         if let Some(worker) = workers.first() {
             head.host.rootless = worker.facts().rootless;

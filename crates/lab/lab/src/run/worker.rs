@@ -3,7 +3,7 @@
 use driver::clock::monotonic_ns;
 use driver::protocol::Protocol;
 use proof::audit::{add_shares, objections, other_objections};
-use pump::{Bench, Facts};
+use pump::{Bench, BenchError, Facts};
 use record::{Cell, Outcome};
 use study::Arm;
 use study::plan::Plan;
@@ -11,7 +11,6 @@ use study::plan::Plan;
 use super::options::RunOptions;
 use super::scheduler::{Attempt, CellRunner};
 use crate::bench;
-use crate::cell::CellRun;
 use crate::cell::accounting;
 use crate::cell::captures::Captures;
 use crate::cell::error::CellError;
@@ -19,17 +18,24 @@ use crate::cell::exclusion::{Lane, MeasurementGate};
 use crate::cell::external::External;
 use crate::cell::measured::Measured;
 use crate::cell::server_process::{OtherServer, ServerOptions};
+use crate::cell::{CellContext, CellRun};
 use crate::host;
 use crate::lab::Lab;
 
-/// A bench, and the plan whose cells it runs.
-pub(crate) struct Worker<'a> {
-    lab: &'a Lab,
-    plan: &'a Plan,
-    options: &'a RunOptions,
-    gate: &'a MeasurementGate,
+/// What the workers of a run share.
+#[derive(Clone, Copy)]
+pub(crate) struct RunContext<'a> {
+    pub(crate) lab: &'a Lab,
+    pub(crate) plan: &'a Plan,
+    pub(crate) options: &'a RunOptions,
+    pub(crate) gate: &'a MeasurementGate,
     /// The user's own server, in the place of the lab's.
-    external: Option<&'a External>,
+    pub(crate) external: Option<&'a External>,
+}
+
+/// A bench, and the run whose cells it measures.
+pub(crate) struct Worker<'a> {
+    context: RunContext<'a>,
     /// Its place among the workers, while it has blocks to run.
     lane: Option<Lane<'a>>,
     /// None after the bench broke, until the next cell starts another.
@@ -37,23 +43,20 @@ pub(crate) struct Worker<'a> {
     facts: Facts,
 }
 
+impl RunContext<'_> {
+    fn start_bench(&self) -> Result<Bench, BenchError> {
+        let external = self.external.map(External::name);
+        bench::start_for_drivers(self.lab, self.options.jobs, external)
+    }
+}
+
 impl<'a> Worker<'a> {
     /// Starts the worker's bench.
-    pub(crate) fn start(
-        lab: &'a Lab,
-        plan: &'a Plan,
-        options: &'a RunOptions,
-        gate: &'a MeasurementGate,
-        external: Option<&'a External>,
-    ) -> Result<Worker<'a>, pump::BenchError> {
-        let bench = bench::start_for_drivers(lab, options.jobs, external.map(External::name))?;
+    pub(crate) fn start(context: RunContext<'a>) -> Result<Worker<'a>, BenchError> {
+        let bench = context.start_bench()?;
         let facts = bench.facts().clone();
         Ok(Worker {
-            lab,
-            plan,
-            options,
-            gate,
-            external,
+            context,
             lane: None,
             bench: Some(bench),
             facts,
@@ -65,42 +68,52 @@ impl<'a> Worker<'a> {
     }
 
     fn measure(&mut self, attempt: &Attempt<'_>) -> Result<Measured, CellError> {
-        let study = &self.plan.study;
-        let network = &self.plan.networks[attempt.block.network];
+        let RunContext {
+            lab,
+            plan,
+            options,
+            gate,
+            external,
+        } = self.context;
+        let study = &plan.study;
+        let network = &plan.networks[attempt.block.network];
         let name = format!("{}.{}", attempt.cell.planned.id, attempt.number);
-        let folder =
-            |wanted: bool, kind: &str| wanted.then(|| self.options.out.join(kind).join(&name));
+        let folder = |wanted: bool, kind: &str| wanted.then(|| options.out.join(kind).join(&name));
         let arm = &network.arm(&study.arms[attempt.cell.arm]);
         let network = &network.link;
         let run = CellRun {
             network,
             link_seed: attempt.block.link_seed,
             arm,
-            workload: &self.plan.workload_in(attempt.block, attempt.cell.arm),
+            workload: &plan.workload_in(attempt.block, attempt.cell.arm),
             seed: study.seed,
             timeout_ns: study.timeout_ns,
             server: ServerOptions {
                 other: self.other_server(arm)?,
                 ..ServerOptions::default()
             },
-            external: self.external,
+            external,
             captures: Captures {
-                pcap: folder(self.options.pcap, "pcap"),
-                keylog: folder(self.options.keylog, "keylog"),
-                qlog: folder(self.options.qlog, "qlog"),
+                pcap: folder(options.pcap, "pcap"),
+                keylog: folder(options.keylog, "keylog"),
+                qlog: folder(options.qlog, "qlog"),
             },
             amend_setup: None,
         };
-        let name = self.external.map(External::name);
         let bench = match &mut self.bench {
             Some(bench) => bench,
-            none => none.insert(bench::start_for_drivers(self.lab, self.options.jobs, name)?),
+            none => none.insert(self.context.start_bench()?),
         };
-        let driver = self.lab.stacks.find(&run.arm.stack);
+        let driver = lab.stacks.find(&run.arm.stack);
         let driver = driver.map_err(|e| CellError::Failed(e.to_string()))?;
-        let lane = self.lane.get_or_insert_with(|| self.gate.lane());
+        let lane = self.lane.get_or_insert_with(|| gate.lane());
         let access = lane.for_network(network);
-        let measured = run.measure(bench, driver, &self.lab.home.commute, &access);
+        let measured = run.measure(CellContext {
+            bench,
+            stack: driver,
+            exe: &lab.home.commute,
+            access: &access,
+        });
         if matches!(measured, Err(CellError::Bench(_) | CellError::Lab(_))) {
             self.bench = None;
         }
@@ -108,10 +121,10 @@ impl<'a> Worker<'a> {
     }
 
     fn other_server(&self, arm: &Arm) -> Result<Option<OtherServer>, CellError> {
-        if self.external.is_some() {
+        if self.context.external.is_some() {
             return Ok(None);
         }
-        let found = self.lab.stacks.find_server(&arm.server);
+        let found = self.context.lab.stacks.find_server(&arm.server);
         let Some(server) = found.map_err(|e| CellError::Failed(e.to_string()))? else {
             return Ok(None);
         };
@@ -163,7 +176,7 @@ fn shares_machine() -> bool {
 
 impl CellRunner for Worker<'_> {
     fn join(&mut self) {
-        self.lane.get_or_insert_with(|| self.gate.lane());
+        self.lane.get_or_insert_with(|| self.context.gate.lane());
     }
 
     fn leave(&mut self) {
