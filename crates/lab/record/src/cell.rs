@@ -60,8 +60,8 @@ pub struct Cell {
 pub struct Relay {
     /// Address and port of the server.
     pub address: String,
-    /// How long opening TCP connections to it took, right before and after the cell's steps, one by one:
-    /// about one round trip, which adds to each round trip of a request.
+    /// How long opening TCP connections to it took, right before and after the cell's steps, one by one.
+    /// Each takes about one round trip, which adds to each round trip of a request.
     pub connect_ns: Vec<u64>,
 }
 
@@ -189,7 +189,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify_ns: Option<u64>,
     /// Bytes that the call allocated on the client's heap, by its runtime's counters; absent where calls
-    /// overlap or the runtime does not tell.
+    /// overlap or the runtime does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocated_bytes: Option<u64>,
     /// Objects that the call allocated, counted alike.

@@ -85,7 +85,7 @@ impl ConnectionSettings {
     }
 
     /// Returns how many packets the server declared lost although they had arrived. For a library
-    /// that does not tell, that is about how many more it declared lost than the link dropped.
+    /// that does not report it, that is about how many more it declared lost than the link dropped.
     pub fn spurious_packets(&self) -> Option<u64> {
         let sender = self.sender.as_ref()?;
         sender

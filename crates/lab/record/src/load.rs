@@ -53,8 +53,8 @@ impl LoadPlan {
     }
 }
 
-/// What a cell measured of a group that is bound by time: the calls that started, or in an open loop
-/// should have started, after the warm-up and before the end.
+/// What a cell measured of a group that is bound by time. Its calls are those that started, or in an
+/// open loop should have started, after the warm-up and before the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Name of the group in the study.

@@ -69,7 +69,7 @@ pub struct Settings {
     /// Path of the study's file, as it was named on the command line; empty if unknown.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub study_file: String,
-    /// The files that the study names as its own requests and responses: by the path that it gives, the
+    /// The files that the study names as its own requests and responses. By the path that it gives, the
     /// SHA-256 of the content, which is the name of a copy in the run's folder `payloads`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub payloads: BTreeMap<String, String>,

@@ -17,7 +17,7 @@ pub enum Transport {
 }
 
 /// What the server's transport, i.e. its QUIC library or the kernel's TCP, told of its sending when
-/// the connection ended. A fact that it does not tell is absent, never 0.
+/// the connection ended. A fact that it does not report is absent, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sender {

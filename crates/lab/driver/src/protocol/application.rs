@@ -18,7 +18,7 @@ pub enum Protocol {
     /// gRPC over HTTP/2 over TLS.
     Grpc,
     /// HTTP/1.1, HTTP/2 or HTTP/3 over TLS, as the client decides for each request. Rows, server and
-    /// records name the one that was spoken.
+    /// records name the version used.
     Auto,
 }
 

@@ -37,7 +37,7 @@ pub enum Reply {
 /// A driver's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hello {
-    /// Protocol version that the driver speaks.
+    /// Protocol version that the driver supports.
     pub version: u32,
     /// Name of the stack, e.g. `hyper`.
     pub stack: String,

@@ -17,7 +17,7 @@ use super::application::{Codec, Protocol};
 pub enum Request {
     /// Asks what the driver is and can do. Answered by `hello`.
     Hello {
-        /// Highest protocol version that the lab speaks.
+        /// Highest protocol version that the lab supports.
         version: u32,
     },
     /// Prepares the driver for an origin. Answered by `ready` or `unsupported`.

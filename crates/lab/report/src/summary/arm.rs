@@ -79,7 +79,7 @@ pub struct Spread {
 }
 
 /// What the server's transport told of its sending, summed over each cell's connections, and what
-/// the link did to those packets. A figure that it does not tell is absent.
+/// the link did to those packets. A figure that it does not report is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Sending {
     /// Packets that the server sent.
@@ -88,7 +88,7 @@ pub struct Sending {
     pub lost_packets: Option<Spread>,
     /// Packets of the server that the link dropped.
     pub dropped_packets: Option<Spread>,
-    /// Of `lost_packets`, those that had arrived; where the library does not tell, about how many
+    /// Of `lost_packets`, those that had arrived; where the library does not report it, about how many
     /// more it declared lost than the link dropped.
     pub spurious_packets: Option<Spread>,
     /// Probe timeouts (QUIC) or retransmission timeouts (TCP).

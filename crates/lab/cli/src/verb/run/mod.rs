@@ -74,7 +74,7 @@ pub(crate) struct Args {
     /// the study's
     #[arg(long, value_name = "NAME|URL", conflicts_with = "resume")]
     server: Option<String>,
-    /// Address of your own server, if not where its URL points
+    /// Address of your own server, unless it is that of its URL
     #[arg(long, value_name = "HOST:PORT", value_parser = address, requires = "server")]
     server_address: Option<String>,
     /// PEM file of the authorities to check your own server's certificate against [default: the
