@@ -1,7 +1,7 @@
 #ifndef COMMUTE_H
 #define COMMUTE_H
 
-/* Made from crates/client/client-c by cbindgen; tests/header.rs there says how to make it anew. */
+/* Made from crates/client/client-c by cbindgen; tests/header.rs there says how to make it again. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -66,7 +66,7 @@ namespace Commute
         }
     }
 
-    /// <summary>One origin, told to speak HTTP/3.</summary>
+    /// <summary>One origin, with a hint of HTTP/3.</summary>
     sealed class CommuteSession : Session
     {
         public static readonly Dictionary<string, RoutePolicy> Policies = new Dictionary<string, RoutePolicy>

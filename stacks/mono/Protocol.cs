@@ -106,7 +106,7 @@ namespace Commute
                 FramesPerSecond = Frames(observe);
         }
 
-        /// <summary>Whether the origin is spoken to without TLS.</summary>
+        /// <summary>Whether the origin is used without TLS.</summary>
         public bool IsPlaintext => Url.Scheme == "http";
 
         /// <summary>Copies a setup for its warm-up origin, where requests need no proof.</summary>

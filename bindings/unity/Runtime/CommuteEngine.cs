@@ -50,7 +50,7 @@ namespace Commute.Client
     {
         /// <summary>How requests are routed.</summary>
         public RoutePolicy Policy;
-        /// <summary>URLs whose origins speak HTTP/3.</summary>
+        /// <summary>URLs whose origins support HTTP/3.</summary>
         public readonly List<string> H3Hints = new List<string>();
         /// <summary>
         /// Folder for what is learnt, e.g. below <c>Application.persistentDataPath</c>; null: it is forgotten

@@ -9,7 +9,7 @@ namespace Commute.Client
         [RuntimeInitializeOnLoadMethod(RuntimeInitializeLoadType.BeforeSceneLoad)]
         static void Register()
         {
-            // Only components are told.
+            // Only components get the event.
             var holder = new GameObject("commute");
             DontDestroyOnLoad(holder);
             holder.AddComponent<SaveOnPause>();

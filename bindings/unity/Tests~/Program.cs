@@ -74,7 +74,7 @@ namespace CommuteTests
         static int LeftOpen()
         {
             var engine = new CommuteEngine();
-            // Its thread tells of the failure, and goes on to wait in native code.
+            // Its thread reports the failure, and goes on to wait in native code.
             var failed = Expect.Throws<CommuteException>(() => engine.ConnectAsync(new Uri("https://127.0.0.1:1/"))).Result;
             Thread.Sleep(100);
             return failed.Status == CommuteStatus.Connect ? 0 : 1;

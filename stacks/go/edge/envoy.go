@@ -162,7 +162,7 @@ func tlsContext(folder string, o options, mtls bool, alpn ...string) object {
 	}
 }
 
-// http returns the filter that speaks HTTP with clients.
+// http returns the filter that serves HTTP to clients.
 func http(o options, folder, codec string, port int) []any {
 	var headers []any
 	if o.altSvc && codec != "HTTP3" {

@@ -228,7 +228,7 @@ func prepareCaptures(o options) error {
 }
 
 // child prepares a program that ends with this one and writes to its stderr. The lab signals groups: in
-// its own, the program is told to end only once, and in order. Envoy dies of a second signal while it
+// its own, the program gets the signal to end only once, and in order. Envoy dies of a second signal while it
 // ends, and what its log buffers is lost.
 func child(program string, args ...string) *exec.Cmd {
 	command := exec.Command(program, args...)

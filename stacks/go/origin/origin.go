@@ -47,7 +47,7 @@ func New(setup engine.Setup) (*Origin, error) {
 	return o, nil
 }
 
-// Plaintext reports whether the origin is spoken to without TLS.
+// Plaintext reports whether the origin is used without TLS.
 func (o *Origin) Plaintext() bool { return o.URL.Scheme == "http" }
 
 // TLS returns the configuration for connections opened in mode: crypto/tls's defaults except for

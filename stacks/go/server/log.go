@@ -71,7 +71,7 @@ type closedEvent struct {
 	Sender     sender `json:"sender"`
 }
 
-// A sender is what a transport tells of its sending, as crates/lab/record/src/sender.rs defines it.
+// A sender is what a transport reports of its sending, as crates/lab/record/src/sender.rs defines it.
 type sender struct {
 	SentPackets        *uint64 `json:"sent_packets,omitempty"`
 	LostPackets        *uint64 `json:"lost_packets,omitempty"`

@@ -109,7 +109,7 @@ func (t *trace) RecordEvent(event qlogwriter.Event) {
 // Close does nothing: the counts are read when the connection has ended.
 func (t *trace) Close() error { return nil }
 
-// quicSender returns what quic-go tells of its sending.
+// quicSender returns what quic-go reports of its sending.
 func quicSender(conn *quic.Conn) sender {
 	t := conn.QlogTrace().(*trace)
 	t.mutex.Lock()
@@ -129,7 +129,7 @@ func quicSender(conn *quic.Conn) sender {
 	}
 }
 
-// tcpSender returns what the kernel tells of a connection's sending.
+// tcpSender returns what the kernel reports of a connection's sending.
 func tcpSender(conn net.Conn) sender {
 	socket, err := conn.(*net.TCPConn).SyscallConn()
 	if err != nil {
@@ -139,7 +139,7 @@ func tcpSender(conn net.Conn) sender {
 	size := uint32(unsafe.Sizeof(info))
 	var errno unix.Errno
 	err = socket.Control(func(fd uintptr) {
-		// unix.GetsockoptTCPInfo does not tell how much of it this kernel has.
+		// unix.GetsockoptTCPInfo does not report how much of it this kernel has.
 		_, _, errno = unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
 			uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
 	})

@@ -106,7 +106,7 @@
 //! # }
 //! ```
 //!
-//! Without that, all networks count as one, and a change looks like a path that died: requests are a second late.
+//! Without that, all networks count as one, and a change looks like a path that failed: requests are a second late.
 //!
 //! # What outlives the process
 //!

@@ -17,7 +17,7 @@ const UNTRIED_DELAY: Duration = Duration::from_millis(10);
 const UNKNOWN_DELAY: Duration = Duration::from_millis(250);
 const MIN_DELAY: Duration = Duration::from_millis(100);
 const MAX_DELAY: Duration = Duration::from_secs(2);
-/// How much a failure counts for the time without HTTP/3 that follows. A path without answers may have been bad luck,
+/// How much a failure counts for the time without HTTP/3 that follows. A path without answers may have been chance,
 /// or the network's fault; a peer that refuses will go on doing so.
 pub(crate) const FAILED_WEIGHT: u8 = 1;
 pub(crate) const REFUSED_WEIGHT: u8 = 3;

@@ -61,7 +61,7 @@ fn jitter_has_the_mean_and_the_range_of_the_network_file() {
     let checks = check(&Sandbox::new(), "android-umts");
     // 58.75 ms and the 1.9 ms of 92 bytes. The mean of 93 random points of +-41.25 ms has a sigma of
     // at most 41.25 / sqrt(93) = 4.3 ms, a median of up to sqrt(3) times as much: two sigma. The
-    // seed is fixed, so the luck is that of one run for all.
+    // seed is fixed, so all runs have the same random draws.
     expected_near(&checks, ": one-way delay", 60.7, 15.0);
     // Uniform up to 101.9 ms.
     expected_near(&checks, ": one-way delay, p99", 99.0, 3.0);

@@ -134,7 +134,7 @@ pub enum Reply {
 /// A runner's introduction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The protocol version that the runner speaks.
+    /// The protocol version that the runner supports.
     pub version: u32,
     /// The runtime, as in its manifest, e.g. `jvm`.
     pub runtime: String,

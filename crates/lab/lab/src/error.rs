@@ -48,7 +48,7 @@ pub enum LabError {
     /// An arm or a step asks for what the user's own server cannot do.
     #[error("{0}")]
     External(String),
-    /// The user's own server cannot be reached, or nothing says whom to trust.
+    /// The user's own server cannot be reached, or no certificate to trust is given.
     #[error("{0}")]
     Unreachable(String),
     /// The server that was named is not installed.

@@ -75,7 +75,7 @@ impl Relay {
         Relay::with(services, false)
     }
 
-    /// Starts to relay to a service over TLS, whose clients speak first, and notes what they offer.
+    /// Starts to relay to a service over TLS, whose clients send first, and notes what they offer.
     /// Nothing is delayed by that: a server has no answer to a part of a ClientHello.
     pub(crate) fn start_watching(far: FarEnd, to: SocketAddr) -> io::Result<Relay> {
         Relay::with(vec![(far, to)], true)

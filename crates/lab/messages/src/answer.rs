@@ -1,4 +1,4 @@
-//! Answers to requests of a study's own: the file by which a server is told them.
+//! Answers to requests of a study's own: the file that a server reads them from.
 
 use std::collections::BTreeSet;
 

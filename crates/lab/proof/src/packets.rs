@@ -182,7 +182,7 @@ impl Evidence<'_> {
             return Ok(false);
         };
         let offered = &accepted.protocols;
-        // A client that offers nothing speaks HTTP/1.1.
+        // A client that offers nothing uses HTTP/1.1.
         let may_be = offered.iter().any(|name| name == expected)
             || (offered.is_empty() && protocol == Protocol::H1);
         match may_be {

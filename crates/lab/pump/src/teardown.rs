@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a teardown takes at most. The kernel does not tell when it is over; of windows that began
+/// How long a teardown takes at most. The kernel does not report its end; of windows that began
 /// this much later, none was disturbed.
 const DURATION: Duration = Duration::from_millis(1500);
 

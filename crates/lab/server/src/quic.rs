@@ -30,7 +30,7 @@ const SOCKET_BUFFER: usize = 4 << 20;
 /// One listening port.
 pub(crate) struct Port {
     pub(crate) endpoint: Endpoint,
-    /// Which clients no longer hear from it, if it stalls.
+    /// Which clients it no longer answers, if it stalls.
     stall: Option<Stall>,
     pub(crate) congestion: Congestion,
     /// Where each connection's qlog goes, if anywhere.

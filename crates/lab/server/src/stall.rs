@@ -16,7 +16,7 @@ use quinn::{AsyncUdpSocket, UdpPoller};
 /// Set in packets with a long header, which make a handshake (RFC 9000 section 17.2).
 const LONG_HEADER: u8 = 0x80;
 
-/// Who still hears from a port; clones share it.
+/// The clients that a port still answers; clones share it.
 ///
 /// A datagram that begins with a long header is always sent, so that any handshake succeeds. Others
 /// are sent only to an address that a connection was opened from and that has made no request yet.

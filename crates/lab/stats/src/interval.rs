@@ -8,7 +8,7 @@ pub struct Interval {
     /// Upper end, in the unit of the values.
     pub hi: f64,
     /// Probability that an interval made this way contains the true value: exact or a lower bound,
-    /// except where [`Method`] says otherwise.
+    /// unless [`Method`] says otherwise.
     pub coverage: f64,
     /// The method that made it.
     pub method: Method,

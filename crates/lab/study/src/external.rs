@@ -24,7 +24,7 @@ pub struct ExternalServer {
     pub url: ServerUrl,
     /// `HOST:PORT` to connect to instead of the URL's, e.g. of one machine behind the name.
     pub address: Option<String>,
-    /// Whom its certificate is checked against.
+    /// The trust anchors that its certificate is checked against.
     pub trust: Trust,
 }
 

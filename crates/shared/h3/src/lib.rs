@@ -1,6 +1,6 @@
 //! HTTP/3 over quinn, safe to cancel.
 //!
-//! The crate [`h3`] speaks HTTP/3 over any QUIC library that implements its `quic` traits.
+//! The crate [`h3`] implements HTTP/3 over any QUIC library that implements its `quic` traits.
 //! This is that implementation for quinn (h3 0.0.8, quinn 0.11). Wrap a connection with
 //! [`Connection::new`] and hand it to `h3::client::new` or `h3::server::builder().build`.
 //!

@@ -163,7 +163,7 @@ class Run:
             heapq.heappop(self.timers)
 
     def report(self, send):
-        """Settles the ended calls; sends the rows of complete groups if no timer is pending."""
+        """Completes the ended calls; sends the rows of complete groups if no timer is pending."""
         self.session.settle(self.unsettled)
         self.unsettled = []
         if not self.timers:

@@ -15,7 +15,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is told of networks, by Android's own classes without a device. */
+/** What is reported of networks, by Android's own classes without a device. */
 final class NetworkWatchTest {
     private final List<String> told = new ArrayList<>();
     private final NetworkWatch watch = new NetworkWatch(

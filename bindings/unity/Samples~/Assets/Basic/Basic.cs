@@ -51,7 +51,7 @@ public sealed class Basic : MonoBehaviour
         Say(response.error ?? response.code + ": " + response.data.Length + " bytes by " + response.report.Because);
     }
 
-    /// <summary>Reports another network to the engine. Unity does not tell one Wi-Fi network from another.</summary>
+    /// <summary>Reports another network to the engine. Unity does not distinguish Wi-Fi networks.</summary>
     IEnumerator WatchNetwork()
     {
         while (true)

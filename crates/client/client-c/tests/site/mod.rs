@@ -1,5 +1,5 @@
 //! An HTTPS site with what HttpClient's handlers do by themselves: redirects, cookies, compression.
-//! It speaks HTTP/1.1 and HTTP/2 and has an RSA certificate, so that Mono's own handler can be
+//! It supports HTTP/1.1 and HTTP/2 and has an RSA certificate, so that Mono's own handler can be
 //! asked the same.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 

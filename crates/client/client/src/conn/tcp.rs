@@ -197,7 +197,7 @@ fn keep_alive(socket: &OwnedFd, on: bool) {
     } else {
         socket.set_keepalive(false)
     };
-    // Without it a path that dies is noticed later.
+    // Without it a path that fails is noticed later.
     set.ok();
 }
 

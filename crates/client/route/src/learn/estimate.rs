@@ -44,7 +44,7 @@ impl Estimate {
         }
     }
 
-    /// Counts an observation; `None` is a failure. Returns whether the last four surprise: three
+    /// Counts an observation; `None` is a failure. Returns whether the last four are outliers: three
     /// of them lay two deviations above what was known.
     pub(crate) fn observe(&mut self, log_ratio: Option<f64>, now: MonotonicTime) -> bool {
         let x = log_ratio

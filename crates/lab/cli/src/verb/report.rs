@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(exit_code(&summary, args.allow_undecided))
 }
 
-/// Prints what choosing cost, as a table.
+/// Prints the regret as a table: what adaptive routing cost.
 fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result<u8> {
     let arms = || data.run().arms.iter().map(|arm| arm.name.as_str());
     for name in oracles.iter().map(String::as_str).chain([arm]) {

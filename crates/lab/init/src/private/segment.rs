@@ -64,7 +64,7 @@ fn is_token(segment: &str, is_file: bool) -> bool {
 }
 
 /// Reports whether the digits are those of a name in camel case like `getHomepageFeedV2`. There are one or two, each at
-/// the end of a word that can be spoken.
+/// the end of a word that can be pronounced.
 fn is_versioned_name(segment: &str) -> bool {
     const MAX_CONSONANTS: usize = 4;
     let digits = segment.bytes().filter(u8::is_ascii_digit).count();

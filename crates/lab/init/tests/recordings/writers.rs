@@ -60,7 +60,7 @@ fn requests_without_a_time_follow_the_one_before() {
     );
 }
 
-/// The cases that tools write and HAR 1.2 does not tell.
+/// The cases that tools write and HAR 1.2 does not define.
 #[test]
 fn sizes_bodies_and_caches_are_read_as_each_program_writes_them() {
     let image = |at_ms, name: &str| {

@@ -1,4 +1,4 @@
-//! What the server and the driver of a cell are told.
+//! The configuration of the server and the driver of a cell.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl CellRun<'_> {
         options
     }
 
-    /// Returns what the driver is told: the server, the arm's settings, and the files that it may read.
+    /// Returns what the driver gets: the server, the arm's settings, and the files that it may read.
     pub(super) fn setup(
         &self,
         hello: &Hello,

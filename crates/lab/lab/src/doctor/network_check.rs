@@ -1,5 +1,5 @@
 //! Checks a network with trains of UDP probes: what is measured against what the model gives for the
-//! same probes. The luck of losses and jitter cancels out, so that margins are those of the
+//! same probes. The random draws of losses and jitter cancel out, so that margins are those of the
 //! measurement.
 
 use std::path::Path;

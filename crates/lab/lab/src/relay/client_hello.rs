@@ -22,7 +22,7 @@ pub(super) async fn offered(far: &TcpStream) -> Option<Vec<String>> {
         let length = tokio::time::timeout_at(until, far.peek(&mut hello)).await;
         match length.ok()?.ok()? {
             0 => return None,
-            // A part: bytes that are left in the socket do not tell when more have come.
+            // A part: bytes that are left in the socket do not show when more have come.
             length if length == known => tokio::time::sleep(PEEK_INTERVAL).await,
             length => {
                 known = length;

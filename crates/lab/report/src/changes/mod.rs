@@ -1,7 +1,7 @@
 //! Two runs of one study: what changed from the old one to the new one.
 //!
-//! Blocks of different runs have nothing in common that could cancel out, not even with the same seed: each
-//! run had its own hour, and often its own machine. They are therefore not paired
+//! Blocks of different runs have nothing in common that could cancel out, not even with the same seed:
+//! runs are made at different times, and often on different machines. They are therefore not paired
 //! ([`stats::decide_changes`]), and whatever else differs between the runs is part of the difference; what
 //! of that is known comes as a warning.
 

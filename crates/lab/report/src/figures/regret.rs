@@ -2,7 +2,7 @@
 //! chooses between, by request number.
 //!
 //! The better arm, the oracle, has the lower median over the *other* blocks. The block's own minimum would be an oracle
-//! that knows its luck.
+//! that knows its own random draws.
 
 use std::collections::BTreeMap;
 
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_oracle_is_chosen_by_the_other_blocks() {
-        // The first oracle arm is better but for one block, whose luck nobody can know.
+        // The first oracle arm is better but for one block, which cannot be predicted.
         let oracles = [
             by_block(&[50.0, 50.0, 50.0, 50.0, 50.0, 90.0]),
             by_block(&[60.0; 6]),

@@ -26,7 +26,7 @@ public final class NetworkWatch extends ConnectivityManager.NetworkCallback {
     // Of the current network, as far as Android has told.
     private NetworkCapabilities capabilities;
     private LinkProperties links;
-    // As it was told first, and what was told last.
+    // As reported first, and as reported last.
     private String name;
     private boolean toldMetered;
     private NetworkKind toldKind;

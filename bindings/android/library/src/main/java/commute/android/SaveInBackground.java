@@ -22,7 +22,7 @@ public final class SaveInBackground implements ComponentCallbacks2 {
     @Override
     public void onTrimMemory(int level) {
         if (level == TRIM_MEMORY_UI_HIDDEN) {
-            // Not on the main thread, where this is told: a flash memory may take long.
+            // Not on the main thread, where this comes in: a flash memory may take long.
             new Thread(save, "commute save").start();
         }
     }

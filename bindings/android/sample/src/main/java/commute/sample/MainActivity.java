@@ -23,7 +23,7 @@ import okhttp3.Response;
 public final class MainActivity extends Activity {
     private static final String URL = "https://www.example.com/";
 
-    // One for the process, as for any OkHttp client: an activity is made anew when the phone is turned.
+    // One for the process, as for any OkHttp client: an activity is made again when the phone is turned.
     private static OkHttpClient client;
 
     private TextView said;

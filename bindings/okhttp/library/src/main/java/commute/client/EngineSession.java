@@ -15,9 +15,9 @@ import javax.net.ssl.SSLSessionContext;
 
 /** What is known of a TLS session: the name and the certificates of the server. */
 final class EngineSession extends ExtendedSSLSession {
-    /** The engine does not tell; OkHttp wants a version that it knows. */
+    /** The engine does not report it; OkHttp wants a version that it knows. */
     static final String PROTOCOL = "TLSv1.3";
-    /** The engine does not tell. */
+    /** The engine does not report it. */
     static final String CIPHER_SUITE = "TLS_UNKNOWN";
 
     /** What trust managers of the JDK allow in certificates, as names of {@code java.security.Signature}. */

@@ -9,7 +9,7 @@ import javax.net.ssl.SSLSession;
 
 /**
  * The socket that an {@link javax.net.ssl.X509ExtendedTrustManager} is given, as JSSE would: it names the server whose
- * certificates are checked. It carries no bytes, and the engine does not tell the port.
+ * certificates are checked. It carries no bytes, and the engine does not report the port.
  */
 final class HandshakeSocket extends ClientSslSocket {
     private final String host;

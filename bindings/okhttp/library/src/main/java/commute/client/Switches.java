@@ -20,7 +20,7 @@ final class Switches {
         }
     }
 
-    /** Returns why a request to this URL must go plainly, or null. */
+    /** Returns why a request to this URL must fall back, or null. */
     static PlainReason off(HttpUrl url) {
         if (!enabled) {
             return PlainReason.SWITCHED_OFF;

@@ -12,7 +12,7 @@ enum Difference {
     /**
      * The engine opens the real connection while OkHttp waits for its handshake, so that a server which is
      * not there fails after {@code secureConnectStart}; one that comes later, for a connection that OkHttp
-     * has already, fails as a request. What then goes plainly adds its events, and is a call of its own
+     * has already, fails as a request. A call that then falls back adds its events, and is a call of its own
      * before OkHttp 5.4.
      */
     LATE_CONNECT {
@@ -69,7 +69,7 @@ enum Difference {
     NO_SECOND_POST,
     /** OkHttp repeats a request once that was answered by 408; with commute the app gets the 408. */
     NO_408,
-    /** The engine knows no proxies, and may learn of one only after a redirect: a GET then begins again plainly. */
+    /** The engine knows no proxies, and may learn of one only after a redirect: a GET then begins again by fallback. */
     PROXY_AFTER_REDIRECT {
         @Override
         List<String> without(List<String> lines) {
@@ -87,7 +87,7 @@ enum Difference {
     },
     /** The engine asks a client's trust manager of resumed sessions, too. */
     RESUMED_IS_CHECKED,
-    /** The app is told at once to continue; the server is not asked. */
+    /** The engine says at once to continue; the server is not asked. */
     CONTINUE_AT_ONCE {
         @Override
         List<String> without(List<String> lines) {
@@ -116,7 +116,7 @@ enum Difference {
     NO_PINGS,
     /** The engine refuses a 101 that nobody asked for. */
     UNASKED_101,
-    /** The engine refuses lengths that conflict, and so does what goes plainly after it. */
+    /** The engine refuses lengths that conflict, and so does the fallback after it. */
     CONFLICTING_LENGTHS,
     /** Not a difference: the port of a second server, which is another each time. */
     OTHER_PORT {

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import java.util.List;
 
-/** Runs a case plainly and with commute, and compares all that could be seen. */
+/** Runs a case with plain OkHttp and with commute, and compares all that could be seen. */
 final class Differential {
     private Differential() {}
 

@@ -21,7 +21,7 @@ import okhttp3.mockwebserver.SocketPolicy;
 import okio.Timeout;
 import org.junit.jupiter.api.Test;
 
-/** Calls that the engine fails at, and that go on plainly. */
+/** Calls that fall back after the engine failed. */
 final class FallbackTest {
     @Test
     void theLimitsOfACallStillHold() throws Exception {
@@ -32,7 +32,7 @@ final class FallbackTest {
                 call.timeout().timeout(500, TimeUnit.MILLISECONDS);
                 world.call(call);
             }
-            // Another thread tells that it cancelled the call.
+            // Another thread reports that it cancelled the call.
         }, Difference.LATE_CONNECT, Difference.BROKEN_STREAM);
     }
 

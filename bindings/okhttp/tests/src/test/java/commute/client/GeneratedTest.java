@@ -92,7 +92,7 @@ final class GeneratedTest {
         // A malformed head over HTTP/1.1 makes the origin go without the engine from then on.
         broken.sort(Comparator.comparing(one -> one.truth.equals("malformed")));
         Call.Factory client = Doors.withCommute(builder());
-        // Only the engine speaks HTTP/3.
+        // Only the engine supports HTTP/3.
         Call.Factory counter = protocol.equals("h3") ? client : plain;
         List<String> wrong = new ArrayList<>();
         int next = 0;

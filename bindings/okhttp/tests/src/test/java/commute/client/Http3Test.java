@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code commute serve}: plainly over HTTP/2, and with commute over HTTP/3, of which it has a hint. */
+/** {@code commute serve}: plain OkHttp over HTTP/2, and commute, which has a hint, over HTTP/3. */
 final class Http3Test {
     private static final AtomicInteger RESPONSES = new AtomicInteger();
     private static final AtomicInteger BY_HTTP_3 = new AtomicInteger();

@@ -18,7 +18,7 @@ final class OldSuites extends SSLSocketFactory {
         this.sockets = sockets;
     }
 
-    /** Starts a server that plain OkHttp can speak to, and the engine cannot. */
+    /** Starts a server that plain OkHttp can use, and the engine cannot. */
     static MockWebServer server() throws IOException {
         MockWebServer server = new MockWebServer();
         HandshakeCertificates identity =

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Calls that go plainly, and say why. */
+/** Calls that fall back, and say why. */
 final class SwitchesTest {
     private static LabServer server;
 

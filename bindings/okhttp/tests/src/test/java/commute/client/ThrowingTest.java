@@ -26,7 +26,7 @@ final class ThrowingTest {
                 "responseBodyEnd", "connectionReleased", "callEnd");
     }
 
-    /** The call fails as it does plainly, and the next one works. */
+    /** The call fails as with plain OkHttp, and the next one works. */
     @ParameterizedTest(name = "{0} {1}")
     @MethodSource("events")
     void aListenerThatThrows(World.Wire wire, String event) throws Exception {

@@ -12,7 +12,7 @@ import okhttp3.WebSocketListener;
 import okhttp3.mockwebserver.MockResponse;
 import org.junit.jupiter.api.Test;
 
-/** WebSockets go plainly. They are the client's, not a call's, so that a factory has none. */
+/** WebSockets fall back. They are the client's, not a call's, so that a factory has none. */
 final class WebSocketTest {
     @Test
     void messagesGoBothWays() throws Exception {

@@ -38,7 +38,7 @@ final class World implements AutoCloseable {
         ENGINE
     }
 
-    /** What the server speaks. */
+    /** What the server supports. */
     enum Wire {
         H1(Protocol.HTTP_1_1),
         H2(Protocol.HTTP_2, Protocol.HTTP_1_1);

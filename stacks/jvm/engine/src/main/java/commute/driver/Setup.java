@@ -105,7 +105,7 @@ public final class Setup {
         warmupCalls = 0;
     }
 
-    /** Returns whether the origin is spoken to without TLS. */
+    /** Returns whether the origin is used without TLS. */
     public boolean isPlaintext() {
         return url.startsWith("http:");
     }
