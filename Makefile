@@ -36,7 +36,13 @@ INTEROP = $(TARGET)/debug/interop run --commute $(TARGET)/debug/commute
 SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHECKS)) \
 	$(if $(PROTOCOLS),--protocols $(PROTOCOLS)) $(if $(CLIENTS),--clients $(CLIENTS))
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint deny advisories fuzz bench size doctor stacks build clean
+VALE_VERSION = 3.21.0
+VALE = $(TARGET)/tools/vale-$(VALE_VERSION)/vale
+# Names of folders that builds and runs make, and of files with prose.
+MADE = -name build -o -name node_modules -o -name runs -o -name target -o -name __pycache__
+PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name '*.cs' -o -name '*.h' -o -name '*.py'
+
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -144,6 +150,20 @@ lint:
 	$(CARGO) fmt --all --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
+
+# Checks the words of docs and comments (docs/style) with Vale, and the blocks of code in docs. Vale is built once, in
+# about a minute and a half of CPU time, and then takes ten seconds.
+prose: $(VALE)
+	$(VALE) --output=line $$(find . -name '.?*' -prune -o \( $(MADE) \) -prune -o -path ./crates/lab/findings/tests -prune \
+		-o -path ./crates/lab/report/tests/golden -prune -o -type f \( $(PROSE) \) -print)
+	docs/style/check-blocks
+
+$(VALE):
+	GOBIN=$(abspath $(@D)) go install -trimpath -ldflags='-s -w' github.com/vale-cli/vale/v3/cmd/vale@v$(VALE_VERSION)
+
+# Checks that the subjects of the last commits have at most 72 characters.
+subjects:
+	@git log -100 --no-merges --format='%h %s' | awk 'length($$0) > length($$1) + 73 { print "longer than 72: " $$0; bad = 1 } END { exit bad }'
 
 # Checks the licences and sources of all dependencies, and that none is banned (deny.toml).
 deny:

@@ -106,7 +106,8 @@ fn commands_name_verbs_and_options_that_exist() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// The one that is a whole study is parsed by a test of lab, the code in Rust by a test of client.
+/// The one that is a whole study is parsed by a test of lab, the code in Rust by a test of client, and JSON, shell and
+/// Python by `docs/style/check-blocks`.
 #[test]
 fn toml_in_pages_is_toml() {
     let mut seen = 0;
