@@ -38,11 +38,12 @@ SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHEC
 
 VALE_VERSION = 3.21.0
 VALE = $(TARGET)/tools/vale-$(VALE_VERSION)/vale
+SPHINX = $(TARGET)/tools/sphinx/bin/sphinx-build
 # Names of folders that builds and runs make, and of files with prose.
 MADE = -name build -o -name node_modules -o -name runs -o -name target -o -name __pycache__
 PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name '*.cs' -o -name '*.h' -o -name '*.py'
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects site deny advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -164,6 +165,17 @@ $(VALE):
 # Checks that the subjects of the last commits have at most 72 characters.
 subjects:
 	@git log -100 --no-merges --format='%h %s' | awk 'length($$0) > length($$1) + 73 { print "longer than 72: " $$0; bad = 1 } END { exit bad }'
+
+# Builds the documentation as a site, target/site/docs/README.html. Links and anchors that do not resolve fail, and so do
+# pages that no table of contents names.
+site: $(SPHINX)
+	$(SPHINX) --quiet --fail-on-warning --keep-going --fresh-env --jobs 2 --conf-dir docs/site \
+		--doctree-dir $(TARGET)/doctrees . $(TARGET)/site
+
+$(SPHINX): docs/site/requirements.txt
+	python3 -m venv --clear $(TARGET)/tools/sphinx
+	$(TARGET)/tools/sphinx/bin/pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
+	@touch $@
 
 # Checks the licences and sources of all dependencies, and that none is banned (deny.toml).
 deny:
