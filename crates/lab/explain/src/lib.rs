@@ -32,11 +32,13 @@
 mod crossings;
 mod part;
 mod reason;
+mod request;
 mod walk;
 
 pub use crossings::{Crossings, Leg, Transport};
 pub use part::{Part, Parts};
-pub use walk::{Path, Request, Step};
+pub use request::Request;
+pub use walk::{Path, Step};
 
 #[cfg(test)]
 mod tests;

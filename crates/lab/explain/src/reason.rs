@@ -3,8 +3,8 @@
 use link::Direction;
 
 use crate::Part;
-use crate::crossings::{Flow, Packet, Transport, side};
-use crate::walk::Walk;
+use crate::crossings::{Packet, Transport, side};
+use crate::request::Observed;
 
 /// The first byte of a TLS record with handshake messages (RFC 8446 section 5.1).
 const TLS_HANDSHAKE: u8 = 22;
@@ -28,16 +28,16 @@ pub(crate) enum Phase {
 
 impl Phase {
     /// Returns the phase in which a packet was sent on a receipt.
-    pub(crate) fn of(walk: &Walk<'_>, number: usize, receipt: usize) -> Phase {
-        let (packet, receipt) = (&walk.packets[number], &walk.packets[receipt]);
+    pub(crate) fn of(seen: &Observed<'_>, number: usize, receipt: usize) -> Phase {
+        let (packet, receipt) = (&seen.packets[number], &seen.packets[receipt]);
         if packet.is_syn
             || receipt.is_syn
-            || is_handshake(walk, receipt)
-            || is_handshake(walk, packet)
+            || is_handshake(seen, receipt)
+            || is_handshake(seen, packet)
         {
             return Phase::Handshake;
         }
-        match walk.request.server_ns {
+        match seen.request.server_ns {
             Some((read_ns, _)) if packet.arrival_ns >= read_ns => Phase::Response,
             Some(_) => Phase::Request,
             None if packet.direction == Direction::Down => Phase::Response,
@@ -48,62 +48,61 @@ impl Phase {
 
 /// Reports whether a packet belongs to a handshake of TLS or QUIC, by the client's own time if it tells. Over TCP
 /// the first packet of a flight looks like one, but so can any other.
-fn is_handshake(walk: &Walk<'_>, packet: &Packet) -> bool {
-    let secured = walk.request.secured_ns;
-    let looks = match walk.request.transport {
+fn is_handshake(seen: &Observed<'_>, packet: &Packet) -> bool {
+    let secured = seen.request.secured_ns;
+    let looks = match seen.request.transport {
         Transport::Tcp => secured.is_none() && packet.first_byte == TLS_HANDSHAKE,
         Transport::Quic => packet.first_byte & QUIC_LONG != 0,
     };
     let at_ns = packet.delivery_ns.unwrap_or(packet.left_ns);
     let is_early = secured.is_some_and(|secured_ns| at_ns <= secured_ns);
-    walk.request.opens && (looks && packet.payload_bytes > 0 || is_early)
+    seen.request.opens && (looks && packet.payload_bytes > 0 || is_early)
 }
 
 /// Reports whether Nagle's algorithm held a segment back (RFC 896): it is short, an earlier short one was not yet
 /// acknowledged, and the receipt acknowledged it.
-pub(crate) fn is_nagle(walk: &Walk<'_>, flow: &Flow, number: usize, receipt: usize) -> bool {
-    let packet = &walk.packets[number];
+pub(crate) fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+    let packet = &seen.packets[number];
     let is_short = |packet: &Packet| (1..FULL_SEGMENT_BYTES).contains(&packet.payload_bytes);
-    if walk.request.transport != Transport::Tcp || !is_short(packet) {
+    if seen.request.transport != Transport::Tcp || !is_short(packet) {
         return false;
     }
-    let own = &flow.sent[side(packet.direction)];
+    let own = &seen.flow.sent[side(packet.direction)];
     let earlier = own[..own.partition_point(|&at| at < number)].iter().rev();
-    let mut earlier = earlier.map(|&at| &walk.packets[at]);
+    let mut earlier = earlier.map(|&at| &seen.packets[at]);
     let Some(previous) = earlier.find(|earlier| earlier.payload_bytes > 0) else {
         return false;
     };
     let acked_by = |at: usize| {
-        walk.packets[at]
+        seen.packets[at]
             .acked
             .is_some_and(|acked| acked >= previous.end)
     };
-    let received = &flow.delivered[1 - side(packet.direction)];
-    let place = received.partition_point(|&at| walk.delivery_ns(at) < walk.delivery_ns(receipt));
+    let received = &seen.flow.delivered[1 - side(packet.direction)];
+    let place = received.partition_point(|&at| seen.delivery_ns(at) < seen.delivery_ns(receipt));
     let before = place.checked_sub(1).map(|at| received[at]);
     is_short(previous)
         && acked_by(receipt)
         && !before.is_some_and(acked_by)
-        && was_written_before(walk, packet, receipt)
+        && was_written_before(seen, packet, receipt)
 }
 
 /// Reports whether the application had written a packet's bytes before a receipt. What a client sends on an
 /// acknowledgement without data it had written before; on data it may as well answer them.
-fn was_written_before(walk: &Walk<'_>, packet: &Packet, receipt: usize) -> bool {
+fn was_written_before(seen: &Observed<'_>, packet: &Packet, receipt: usize) -> bool {
     let written_ns = match packet.direction {
-        Direction::Up => walk.request.sent_ns,
-        Direction::Down => walk.request.server_ns.map(|(_, written_ns)| written_ns),
+        Direction::Up => seen.request.sent_ns,
+        Direction::Down => seen.request.server_ns.map(|(_, written_ns)| written_ns),
     };
-    match walk.packets[receipt].payload_bytes {
+    match seen.packets[receipt].payload_bytes {
         0 => true,
-        _ => written_ns.is_some_and(|at_ns| at_ns < walk.delivery_ns(receipt)),
+        _ => written_ns.is_some_and(|at_ns| at_ns < seen.delivery_ns(receipt)),
     }
 }
 
 /// Returns why the client waited for a receipt.
 pub(crate) fn of_client(
-    walk: &Walk<'_>,
-    flow: &Flow,
+    seen: &Observed<'_>,
     phase: Phase,
     number: usize,
     receipt: usize,
@@ -112,16 +111,16 @@ pub(crate) fn of_client(
     match phase {
         // It acknowledges what the server could send.
         Phase::Handshake if under_way == Part::AmplificationLimit => under_way,
-        Phase::Handshake => handshake(walk, number, receipt),
+        Phase::Handshake => handshake(seen, number, receipt),
         Phase::Response => under_way,
         Phase::Request => {
-            let received = &walk.packets[receipt];
-            let uploaded = walk.request.request_bytes >= u64::from(FULL_SEGMENT_BYTES);
-            match was_idle(walk, flow, number, receipt) {
-                _ if !uploaded && received.has_data(walk.request.transport) => Part::Settings,
+            let received = &seen.packets[receipt];
+            let uploaded = seen.request.request_bytes >= u64::from(FULL_SEGMENT_BYTES);
+            match was_idle(seen, number, receipt) {
+                _ if !uploaded && received.has_data(seen.request.transport) => Part::Settings,
                 Some(true) => Part::FlowControl,
-                Some(false) => window(walk, flow, number),
-                None if uploaded => window(walk, flow, number),
+                Some(false) => window(seen, number),
+                None if uploaded => window(seen, number),
                 None => Part::Unexplained,
             }
         }
@@ -130,39 +129,36 @@ pub(crate) fn of_client(
 
 /// Returns why the server waited for a receipt.
 pub(crate) fn of_server(
-    walk: &Walk<'_>,
-    flow: &Flow,
+    seen: &Observed<'_>,
     phase: Phase,
     number: usize,
     receipt: usize,
     under_way: Part,
 ) -> Part {
     match phase {
-        Phase::Handshake if is_amplification(walk, flow, number, receipt) => {
-            Part::AmplificationLimit
-        }
-        Phase::Handshake => handshake(walk, number, receipt),
+        Phase::Handshake if is_amplification(seen, number, receipt) => Part::AmplificationLimit,
+        Phase::Handshake => handshake(seen, number, receipt),
         Phase::Request => under_way,
-        Phase::Response => match was_idle(walk, flow, number, receipt) {
-            Some(true) if walk.packets[receipt].payload_bytes > 0 => Part::FlowControl,
-            _ => window(walk, flow, number),
+        Phase::Response => match was_idle(seen, number, receipt) {
+            Some(true) if seen.packets[receipt].payload_bytes > 0 => Part::FlowControl,
+            _ => window(seen, number),
         },
     }
 }
 
 /// Returns the congestion window as the reason, which may have been reduced.
-fn window(walk: &Walk<'_>, flow: &Flow, number: usize) -> Part {
-    let own = &flow.sent[side(walk.packets[number].direction)];
+fn window(seen: &Observed<'_>, number: usize) -> Part {
+    let own = &seen.flow.sent[side(seen.packets[number].direction)];
     let earlier = &own[..own.partition_point(|&at| at < number)];
-    match earlier.iter().any(|&at| walk.packets[at].was_dropped) {
+    match earlier.iter().any(|&at| seen.packets[at].was_dropped) {
         true => Part::WindowAfterLoss,
         false => Part::CongestionWindow,
     }
 }
 
-fn handshake(walk: &Walk<'_>, number: usize, receipt: usize) -> Part {
-    let opens = walk.packets[number].is_syn || walk.packets[receipt].is_syn;
-    match walk.request.transport {
+fn handshake(seen: &Observed<'_>, number: usize, receipt: usize) -> Part {
+    let opens = seen.packets[number].is_syn || seen.packets[receipt].is_syn;
+    match seen.request.transport {
         Transport::Quic => Part::QuicHandshake,
         Transport::Tcp if opens => Part::TcpHandshake,
         Transport::Tcp => Part::TlsHandshake,
@@ -171,41 +167,41 @@ fn handshake(walk: &Walk<'_>, number: usize, receipt: usize) -> Part {
 
 /// Reports whether a sender had everything acknowledged before a receipt, so that no congestion window held it back;
 /// `None` over QUIC, whose acknowledgements are encrypted.
-fn was_idle(walk: &Walk<'_>, flow: &Flow, number: usize, receipt: usize) -> Option<bool> {
-    let packet = &walk.packets[number];
-    if walk.request.transport != Transport::Tcp {
+fn was_idle(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<bool> {
+    let packet = &seen.packets[number];
+    if seen.request.transport != Transport::Tcp {
         return None;
     }
-    let own = &flow.sent[side(packet.direction)];
+    let own = &seen.flow.sent[side(packet.direction)];
     let previous = own.partition_point(|&at| at < number).checked_sub(1)?;
     let sent_end = own[..=previous]
         .iter()
-        .map(|&at| walk.packets[at].end)
+        .map(|&at| seen.packets[at].end)
         .max()?;
-    let received = &flow.delivered[1 - side(packet.direction)];
-    let place = received.partition_point(|&at| walk.delivery_ns(at) < walk.delivery_ns(receipt));
-    let before = place.checked_sub(1).map(|at| &walk.packets[received[at]])?;
+    let received = &seen.flow.delivered[1 - side(packet.direction)];
+    let place = received.partition_point(|&at| seen.delivery_ns(at) < seen.delivery_ns(receipt));
+    let before = place.checked_sub(1).map(|at| &seen.packets[received[at]])?;
     Some(before.acked? >= sent_end)
 }
 
 /// Reports whether a QUIC server had sent as much as it may to an address that it has not validated, until the receipt.
-fn is_amplification(walk: &Walk<'_>, flow: &Flow, number: usize, receipt: usize) -> bool {
-    let packet = &walk.packets[number];
-    if walk.request.transport != Transport::Quic {
+fn is_amplification(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+    let packet = &seen.packets[number];
+    if seen.request.transport != Transport::Quic {
         return false;
     }
     let bytes = |numbers: &[usize], from_ns: u64, is_before: &dyn Fn(usize) -> bool| -> u64 {
         let taken = numbers.iter().copied().filter(|&at| is_before(at));
-        let taken = taken.map(|at| &walk.packets[at]);
+        let taken = taken.map(|at| &seen.packets[at]);
         let recent = taken.filter(|p| p.arrival_ns >= from_ns);
         recent.map(|p| u64::from(p.payload_bytes)).sum()
     };
-    let start_ns = walk.request.start_ns;
-    let receipt_ns = walk.delivery_ns(receipt);
-    let received = bytes(&flow.delivered[side(Direction::Up)], start_ns, &|at| {
-        walk.delivery_ns(at) < receipt_ns
+    let start_ns = seen.request.start_ns;
+    let receipt_ns = seen.delivery_ns(receipt);
+    let received = bytes(&seen.flow.delivered[side(Direction::Up)], start_ns, &|at| {
+        seen.delivery_ns(at) < receipt_ns
     });
-    let sent = bytes(&flow.sent[side(Direction::Down)], start_ns, &|at| {
+    let sent = bytes(&seen.flow.sent[side(Direction::Down)], start_ns, &|at| {
         at < number
     });
     received > 0 && sent > 0 && sent + u64::from(packet.payload_bytes) > AMPLIFICATION * received

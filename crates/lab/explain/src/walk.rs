@@ -2,8 +2,9 @@
 
 use link::Direction;
 
-use crate::crossings::{Crossings, Flow, Packet, Transport, side};
+use crate::crossings::{Crossings, Packet, Transport, side};
 use crate::reason::{Phase, is_nagle, of_client, of_server};
+use crate::request::{Observed, Request};
 use crate::{Part, Parts};
 
 /// A pause of a sender that got nothing meanwhile, after which a timer is the reason and not the process.
@@ -16,31 +17,6 @@ const SHORT_BYTES: u64 = 1_000;
 const CONTROL_BYTES: u16 = 100;
 /// A packet of a longer response that is not a control frame.
 const LONG_PACKET_BYTES: u16 = 500;
-
-/// A request, by the clock of the packets.
-#[derive(Clone, Copy, Debug)]
-pub struct Request {
-    /// The transport of its connection.
-    pub transport: Transport,
-    /// The client's port.
-    pub port: u16,
-    /// The application's call.
-    pub start_ns: u64,
-    /// The application has the whole response.
-    pub end_ns: u64,
-    /// The application had handed the request over to its transport, if the client tells.
-    pub sent_ns: Option<u64>,
-    /// The handshake of TLS or QUIC was done, if it was done within the call and the client tells.
-    pub secured_ns: Option<u64>,
-    /// The call opened the connection.
-    pub opens: bool,
-    /// The server had read the request's head, and had handed over the response, by its log.
-    pub server_ns: Option<(u64, u64)>,
-    /// Bytes of the request's body.
-    pub request_bytes: u64,
-    /// Bytes of the response's body.
-    pub response_bytes: u64,
-}
 
 /// A stretch of the critical path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +39,19 @@ pub struct Path {
 }
 
 impl Path {
+    fn unexplained(request: &Request) -> Path {
+        let step = Step {
+            from_ns: request.start_ns,
+            to_ns: request.end_ns,
+            part: Part::Unexplained,
+            packet: None,
+        };
+        let takes_time = step.to_ns > step.from_ns;
+        Path {
+            steps: takes_time.then_some(step).into_iter().collect(),
+        }
+    }
+
     /// Returns the time of each part.
     pub fn parts(&self) -> Parts {
         let mut parts = Parts::default();
@@ -76,24 +65,28 @@ impl Path {
 impl Crossings {
     /// Returns the critical path of a request. Without packets of its connection all of it is unexplained.
     pub fn path(&self, request: &Request) -> Path {
-        let mut walk = Walk {
-            packets: &self.packets,
+        let Some(flow) = self.flow_of(request.transport, request.port) else {
+            return Path::unexplained(request);
+        };
+        let seen = Observed {
             request,
+            packets: &self.packets,
+            flow: &self.flows[flow],
+        };
+        let mut walk = Walk {
+            seen,
             at_ns: request.end_ns,
             steps: Vec::new(),
         };
-        if let Some(flow) = self.flow_of(request.transport, request.port) {
-            walk.back(&self.flows[flow]);
-        }
+        walk.back();
         walk.charge(request.start_ns, Part::Unexplained, None);
         walk.steps.reverse();
         Path { steps: walk.steps }
     }
 }
 
-pub(crate) struct Walk<'a> {
-    pub(crate) packets: &'a [Packet],
-    pub(crate) request: &'a Request,
+struct Walk<'a> {
+    seen: Observed<'a>,
     /// Everything later is charged.
     at_ns: u64,
     steps: Vec<Step>,
@@ -112,11 +105,14 @@ enum Next {
 impl Walk<'_> {
     /// Charges the time from `from_ns` to where the walk is.
     fn charge(&mut self, from_ns: u64, part: Part, packet: Option<usize>) {
-        let from_ns = from_ns.clamp(self.request.start_ns, self.at_ns.max(self.request.start_ns));
+        let from_ns = from_ns.clamp(
+            self.seen.request.start_ns,
+            self.at_ns.max(self.seen.request.start_ns),
+        );
         if from_ns >= self.at_ns {
             return;
         }
-        let packet = packet.map(|number| self.packets[number].index);
+        let packet = packet.map(|number| self.seen.packets[number].index);
         let to_ns = self.at_ns;
         self.at_ns = from_ns;
         match self.steps.last_mut() {
@@ -130,29 +126,31 @@ impl Walk<'_> {
         }
     }
 
-    fn back(&mut self, flow: &Flow) {
-        let (transport, start_ns) = (self.request.transport, self.request.start_ns);
-        let delivered = &flow.delivered[side(Direction::Down)];
-        let completed = self.latest(delivered, self.request.end_ns, |packet| {
-            packet.has_data(transport) && !self.is_spurious(packet)
-        });
-        let Some(completed) = completed.filter(|&number| self.delivery_ns(number) > start_ns)
+    fn back(&mut self) {
+        let (transport, start_ns) = (self.seen.request.transport, self.seen.request.start_ns);
+        let delivered = &self.seen.flow.delivered[side(Direction::Down)];
+        let completed = self
+            .seen
+            .latest(delivered, self.seen.request.end_ns, |packet| {
+                packet.has_data(transport) && !self.is_spurious(packet)
+            });
+        let Some(completed) = completed.filter(|&number| self.seen.delivery_ns(number) > start_ns)
         else {
             return;
         };
-        self.charge(self.delivery_ns(completed), Part::Client, None);
+        self.charge(self.seen.delivery_ns(completed), Part::Client, None);
         let mut next = Next::Delivered(completed, Part::Exchange);
         // Every turn goes back to an earlier packet, or ends.
-        for _ in 0..=2 * self.packets.len() {
+        for _ in 0..=2 * self.seen.packets.len() {
             if self.at_ns <= start_ns {
                 return;
             }
             next = match next {
                 Next::Delivered(number, reason) => {
                     let head = self.cross(number, reason);
-                    self.emission(flow, head, reason, head)
+                    self.emission(head, reason, head)
                 }
-                Next::Sent(number, reason, next) => self.emission(flow, number, reason, next),
+                Next::Sent(number, reason, next) => self.emission(number, reason, next),
                 Next::Start => return,
             };
         }
@@ -161,23 +159,25 @@ impl Walk<'_> {
     /// Charges a packet's way across the link, and returns the packet whose emission began it: itself, or the
     /// first of the queue that it waited behind.
     fn cross(&mut self, number: usize, reason: Part) -> usize {
-        self.charge(self.packets[number].left_ns, reason, Some(number));
-        let flow = self.packets[number].flow;
+        self.charge(self.seen.packets[number].left_ns, reason, Some(number));
+        let flow = self.seen.packets[number].flow;
         let mut queue = vec![number];
         let mut earliest = number;
-        while let Some(front) = self.packets[earliest].behind {
-            if self.packets[front].left_ns <= self.request.start_ns {
+        while let Some(front) = self.seen.packets[earliest].behind {
+            if self.seen.packets[front].left_ns <= self.seen.request.start_ns {
                 break;
             }
             queue.push(front);
             earliest = front;
         }
         // Of a queue that others began only the part behind the first packet of this connection is followed.
-        let own = queue.iter().rposition(|&at| self.packets[at].flow == flow);
+        let own = queue
+            .iter()
+            .rposition(|&at| self.seen.packets[at].flow == flow);
         let own = own.unwrap_or(0);
         for pair in queue[..=own].windows(2) {
             self.charge(
-                self.packets[pair[1]].left_ns,
+                self.seen.packets[pair[1]].left_ns,
                 self.busy(pair[0], flow),
                 Some(pair[0]),
             );
@@ -185,18 +185,18 @@ impl Walk<'_> {
         let head = queue[own];
         if let Some(&front) = queue.get(own + 1) {
             self.charge(
-                self.packets[front].left_ns,
+                self.seen.packets[front].left_ns,
                 self.busy(head, flow),
                 Some(head),
             );
             self.charge(
-                self.packets[head].arrival_ns,
+                self.seen.packets[head].arrival_ns,
                 Part::LinkBusyOthers,
                 Some(front),
             );
         } else {
             self.charge(
-                self.packets[head].arrival_ns,
+                self.seen.packets[head].arrival_ns,
                 self.busy(head, flow),
                 Some(head),
             );
@@ -205,7 +205,7 @@ impl Walk<'_> {
     }
 
     fn busy(&self, number: usize, flow: usize) -> Part {
-        match &self.packets[number] {
+        match &self.seen.packets[number] {
             packet if packet.flow != flow => Part::LinkBusyOthers,
             packet if packet.first_copy.is_some() => Part::LinkBusyCopies,
             _ => Part::LinkBusy,
@@ -214,15 +214,15 @@ impl Walk<'_> {
 
     /// Charges the time before a packet's emission to what bound it. `reason` is that of the round trip under way, and
     /// `subject` the packet with data that the same receipt allowed.
-    fn emission(&mut self, flow: &Flow, number: usize, reason: Part, subject: usize) -> Next {
-        let packet = &self.packets[number];
-        let subject = match packet.has_data(self.request.transport) {
+    fn emission(&mut self, number: usize, reason: Part, subject: usize) -> Next {
+        let packet = &self.seen.packets[number];
+        let subject = match packet.has_data(self.seen.request.transport) {
             true => number,
             false => subject,
         };
-        let own = &flow.sent[side(packet.direction)];
-        let received = &flow.delivered[1 - side(packet.direction)];
-        let receipt = self.latest(received, packet.arrival_ns, |_| true);
+        let own = &self.seen.flow.sent[side(packet.direction)];
+        let received = &self.seen.flow.delivered[1 - side(packet.direction)];
+        let receipt = self.seen.latest(received, packet.arrival_ns, |_| true);
         let place = own.partition_point(|&at| at < number);
         let previous = place.checked_sub(1).map(|at| own[at]);
         if packet.direction == Direction::Down
@@ -231,56 +231,57 @@ impl Walk<'_> {
             return next;
         }
         // What was sent since the last receipt was sent without any.
-        let received_ns = receipt.map(|at| self.delivery_ns(at));
+        let received_ns = receipt.map(|at| self.seen.delivery_ns(at));
         if let Some(previous) = previous
-            && received_ns.is_none_or(|at_ns| self.packets[previous].arrival_ns >= at_ns)
+            && received_ns.is_none_or(|at_ns| self.seen.packets[previous].arrival_ns >= at_ns)
         {
             return self.unprompted(own, number, previous, reason, subject);
         }
         let repairs = self.repairs(own, number, previous);
-        let Some(receipt) = receipt.filter(|&at| self.delivery_ns(at) > self.request.start_ns)
+        let Some(receipt) =
+            receipt.filter(|&at| self.seen.delivery_ns(at) > self.seen.request.start_ns)
         else {
-            self.charge(self.request.start_ns, Part::Client, Some(number));
+            self.charge(self.seen.request.start_ns, Part::Client, Some(number));
             return Next::Start;
         };
-        let waited_ns = packet.arrival_ns - self.delivery_ns(receipt);
-        let is_ack = !packet.has_data(self.request.transport);
+        let waited_ns = packet.arrival_ns - self.seen.delivery_ns(receipt);
+        let is_ack = !packet.has_data(self.seen.request.transport);
         let endpoint = match packet.direction {
             _ if repairs && waited_ns >= TIMER_NS => Part::LossTimer,
             _ if is_ack && waited_ns >= DELAYED_ACK_NS => Part::DelayedAck,
             Direction::Up => Part::Client,
             Direction::Down => Part::Server,
         };
-        self.charge(self.delivery_ns(receipt), endpoint, Some(number));
+        self.charge(self.seen.delivery_ns(receipt), endpoint, Some(number));
         let reason = match repairs {
             true if waited_ns >= TIMER_NS => Part::LossTimer,
             true => Part::LossFast,
-            false => self.reason(flow, subject, receipt, reason),
+            false => self.reason(subject, receipt, reason),
         };
         Next::Delivered(receipt, reason)
     }
 
     /// Returns why a packet had to wait for the receipt that allowed it.
-    fn reason(&self, flow: &Flow, number: usize, receipt: usize, under_way: Part) -> Part {
-        let phase = Phase::of(self, number, receipt);
-        let packet = &self.packets[number];
-        if !packet.has_data(self.request.transport) && phase != Phase::Handshake {
+    fn reason(&self, number: usize, receipt: usize, under_way: Part) -> Part {
+        let phase = Phase::of(&self.seen, number, receipt);
+        let packet = &self.seen.packets[number];
+        if !packet.has_data(self.seen.request.transport) && phase != Phase::Handshake {
             return under_way;
         }
-        if phase != Phase::Handshake && is_nagle(self, flow, number, receipt) {
+        if phase != Phase::Handshake && is_nagle(&self.seen, number, receipt) {
             return Part::Nagle;
         }
         match packet.direction {
-            Direction::Up => of_client(self, flow, phase, number, receipt, under_way),
-            Direction::Down => of_server(self, flow, phase, number, receipt, under_way),
+            Direction::Up => of_client(&self.seen, phase, number, receipt, under_way),
+            Direction::Down => of_server(&self.seen, phase, number, receipt, under_way),
         }
     }
 
-    /// Where a packet is, or precedes, the first of the response: charges the server's time, and goes on at the
-    /// request's delivery.
+    /// Charges the server's time if a packet is, or precedes, the first of the response, and goes on at the request's
+    /// delivery.
     fn answer(&mut self, received: &[usize], packet: &Packet, number: usize) -> Option<Next> {
-        let (read_ns, written_ns) = self.request.server_ns?;
-        if !packet.has_data(self.request.transport) {
+        let (read_ns, written_ns) = self.seen.request.server_ns?;
+        if !packet.has_data(self.seen.request.transport) {
             return None;
         }
         let first_ns = self.first_of_response(packet.flow, read_ns, written_ns)?;
@@ -288,20 +289,20 @@ impl Walk<'_> {
             return None;
         }
         // Of an upload the server needs all that came before its response.
-        let by_ns = match self.request.request_bytes {
+        let by_ns = match self.seen.request.request_bytes {
             0 => read_ns,
             _ => packet.arrival_ns.max(read_ns),
         };
-        let request = self.latest(received, by_ns, |up| {
+        let request = self.seen.latest(received, by_ns, |up| {
             let is_late = up.delivery_ns.is_none_or(|at_ns| at_ns > read_ns);
-            let carries = up.has_data(self.request.transport) && !self.is_spurious(up);
+            let carries = up.has_data(self.seen.request.transport) && !self.is_spurious(up);
             carries && (!is_late || up.payload_bytes > CONTROL_BYTES)
         })?;
-        if packet.arrival_ns < self.delivery_ns(request) {
+        if packet.arrival_ns < self.seen.delivery_ns(request) {
             return None;
         }
-        self.charge(self.delivery_ns(request), Part::Server, Some(number));
-        let reason = match self.delivery_ns(request) > self.request.start_ns {
+        self.charge(self.seen.delivery_ns(request), Part::Server, Some(number));
+        let reason = match self.seen.delivery_ns(request) > self.seen.request.start_ns {
             true => Part::Exchange,
             false => return Some(Next::Start),
         };
@@ -311,14 +312,17 @@ impl Walk<'_> {
     /// Returns when the response's first packet was sent. The server logs the end of writing right after the
     /// hand-over, by which the kernel may have sent the packet.
     fn first_of_response(&self, flow: usize, read_ns: u64, written_ns: u64) -> Option<u64> {
-        if self.request.response_bytes <= SHORT_BYTES {
+        if self.seen.request.response_bytes <= SHORT_BYTES {
             return Some(written_ns.saturating_add(TIMER_NS));
         }
-        let begin = self.packets.partition_point(|p| p.arrival_ns < read_ns);
+        let begin = self
+            .seen
+            .packets
+            .partition_point(|p| p.arrival_ns < read_ns);
         let is_first = |p: &&Packet| {
             p.flow == flow && p.direction == Direction::Down && p.payload_bytes >= LONG_PACKET_BYTES
         };
-        let first = self.packets[begin..].iter().find(is_first);
+        let first = self.seen.packets[begin..].iter().find(is_first);
         first.map(|packet| packet.arrival_ns)
     }
 
@@ -331,21 +335,21 @@ impl Walk<'_> {
         reason: Part,
         subject: usize,
     ) -> Next {
-        let packet = &self.packets[number];
-        let sent_ns = self.packets[previous].arrival_ns;
+        let packet = &self.seen.packets[number];
+        let sent_ns = self.seen.packets[previous].arrival_ns;
         let pause_ns = packet.arrival_ns - sent_ns;
         let (endpoint, written) = match packet.direction {
             Direction::Up => (Part::Client, None),
-            Direction::Down => (Part::Server, self.request.server_ns),
+            Direction::Down => (Part::Server, self.seen.request.server_ns),
         };
         // The application wrote meanwhile.
         let wrote = written.is_some_and(|(_, at_ns)| {
             at_ns > sent_ns + TIMER_NS && at_ns <= packet.arrival_ns + TIMER_NS
         });
         let part = match packet.direction {
-            _ if pause_ns < TIMER_NS || wrote || sent_ns < self.request.start_ns => endpoint,
+            _ if pause_ns < TIMER_NS || wrote || sent_ns < self.seen.request.start_ns => endpoint,
             _ if self.repairs(own, number, Some(previous)) => Part::LossTimer,
-            Direction::Up if self.request.request_bytes < SHORT_BYTES => endpoint,
+            Direction::Up if self.seen.request.request_bytes < SHORT_BYTES => endpoint,
             _ => Part::Timer,
         };
         self.charge(sent_ns, part, Some(number));
@@ -359,45 +363,28 @@ impl Walk<'_> {
     /// Reports whether a packet repairs a loss. Over TCP it is a copy of lost bytes. A QUIC sender had paused, and a
     /// packet shortly before the pause was lost.
     fn repairs(&self, own: &[usize], number: usize, previous: Option<usize>) -> bool {
-        let packet = &self.packets[number];
+        let packet = &self.seen.packets[number];
         if let Some(first) = packet.first_copy {
-            return self.packets[first].was_dropped;
+            return self.seen.packets[first].was_dropped;
         }
-        let Some(previous) = previous.filter(|_| self.request.transport == Transport::Quic) else {
+        let Some(previous) = previous.filter(|_| self.seen.request.transport == Transport::Quic)
+        else {
             return false;
         };
-        let sent_ns = self.packets[previous].arrival_ns;
+        let sent_ns = self.seen.packets[previous].arrival_ns;
         let place = own.partition_point(|&at| at < number);
-        let flight = own[..place].iter().rev().map(|&at| &self.packets[at]);
+        let flight = own[..place].iter().rev().map(|&at| &self.seen.packets[at]);
         let mut flight = flight.take_while(|p| sent_ns - p.arrival_ns < 2 * TIMER_NS);
         packet.arrival_ns - sent_ns >= TIMER_NS && flight.any(|p| p.was_dropped)
     }
 
     /// Reports whether a packet's bytes had already been delivered by an earlier copy.
     fn is_spurious(&self, packet: &Packet) -> bool {
-        let first = packet.first_copy.map(|first| &self.packets[first]);
+        let first = packet.first_copy.map(|first| &self.seen.packets[first]);
         first.is_some_and(|first| {
             first
                 .delivery_ns
                 .is_some_and(|at| Some(at) <= packet.delivery_ns)
         })
-    }
-
-    /// Returns the last packet that was delivered by a time and meets a condition.
-    pub(crate) fn latest(
-        &self,
-        delivered: &[usize],
-        by_ns: u64,
-        is_wanted: impl Fn(&Packet) -> bool,
-    ) -> Option<usize> {
-        let end = delivered.partition_point(|&number| self.delivery_ns(number) <= by_ns);
-        let mut earlier = delivered[..end].iter().rev().copied();
-        earlier.find(|&number| is_wanted(&self.packets[number]))
-    }
-
-    /// Returns when a packet that was delivered reached its receiver.
-    pub(crate) fn delivery_ns(&self, number: usize) -> u64 {
-        let packet = &self.packets[number];
-        packet.delivery_ns.unwrap_or(packet.left_ns)
     }
 }

@@ -7,7 +7,7 @@ use crate::figures::cells::CellIndex;
 use crate::figures::population::{Population, populations};
 use crate::summary::why::{ArmParts, Why, WhyMeasure};
 
-/// Where the time of each arm's requests went.
+/// Returns where the time of each arm's requests went.
 ///
 /// Of each population of each network the middle half of the calls by time count, so that the means of the parts add
 /// up to a mean that a few slow calls do not move. `call` limits it to the call with this id in each cell.

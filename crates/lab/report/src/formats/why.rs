@@ -132,3 +132,50 @@ fn words(part: Part) -> &'static str {
         Part::Unexplained => "unexplained",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arm(name: &str, parts: &[(Part, f64)]) -> ArmParts {
+        ArmParts {
+            arm: name.into(),
+            calls: 7,
+            time_ns: parts.iter().map(|(_, ns)| ns).sum(),
+            parts: parts.to_vec(),
+        }
+    }
+
+    #[test]
+    fn parts_and_differences_are_printed() {
+        let why = Why {
+            baseline: "h2".into(),
+            measures: vec![WhyMeasure {
+                network: "lte".into(),
+                rtt_ns: 50_000_000,
+                label: "first request".into(),
+                arms: vec![
+                    arm("h2", &[(Part::TcpHandshake, 50e6), (Part::Client, 2e6)]),
+                    arm("h3", &[(Part::QuicHandshake, 25e6), (Part::Client, 2.5e6)]),
+                ],
+            }],
+        };
+        let expected = "\
+lte, first request: round trip 50 ms
+                           h2          h3
+   TCP handshake   50.0 (1.0)           -
+   QUIC handshake           -  25.0 (0.5)
+   client                 2.0         2.5
+   together              52.0        27.5
+  h3: -24.5 ms against h2: TCP handshake -50.0, QUIC handshake +25.0, all else +0.5
+
+";
+        let text = why.human(100, None);
+        assert_eq!(text.strip_suffix(&wrapped(NOTE, "", 100)), Some(expected));
+        let against_h3 = why.human(100, Some("h3"));
+        assert!(
+            against_h3.contains("h2: +24.5 ms against h3: TCP handshake +50.0"),
+            "{against_h3}"
+        );
+    }
+}
