@@ -170,7 +170,7 @@ proptest! {
                 Act::Before(ms) => world.handle_before(Duration::from_millis(ms)),
             }
         }
-        // Long enough for every race to end, and for every path that died to be given up as often as it is tried.
+        // Long enough for every race to end, and for every path that stopped working to be given up as often as it is tried.
         world.pass_time(Duration::from_secs(300));
         for (id, log) in &world.calls {
             prop_assert!(log.ended.is_some(), "{id:?} waits for nothing: {:?}", world.router);

@@ -64,7 +64,8 @@ fn is_handshake(seen: &Observed<'_>, packet: &Packet) -> bool {
 pub(crate) fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     let packet = &seen.packets[number];
     let is_short = |packet: &Packet| (1..FULL_SEGMENT_BYTES).contains(&packet.payload_bytes);
-    if seen.request.transport != Transport::Tcp || !is_short(packet) {
+    let is_off = seen.request.nodelay[side(packet.direction)];
+    if seen.request.transport != Transport::Tcp || is_off || !is_short(packet) {
         return false;
     }
     let own = &seen.flow.sent[side(packet.direction)];
@@ -137,8 +138,12 @@ pub(crate) fn of_server(
 ) -> Part {
     match phase {
         Phase::Handshake if is_amplification(seen, number, receipt) => Part::AmplificationLimit,
-        Phase::Handshake => handshake(seen, number, receipt),
-        Phase::Request => under_way,
+        // Of the flights of a handshake the first is not limited.
+        Phase::Handshake if under_way == Part::AmplificationLimit => {
+            handshake(seen, number, receipt)
+        }
+        // The client waits for it, and knows what for.
+        Phase::Handshake | Phase::Request => under_way,
         Phase::Response => match was_idle(seen, number, receipt) {
             Some(true) if seen.packets[receipt].payload_bytes > 0 => Part::FlowControl,
             _ => window(seen, number),

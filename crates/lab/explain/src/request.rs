@@ -19,6 +19,8 @@ pub struct Request {
     pub secured_ns: Option<u64>,
     /// The call opened the connection.
     pub opens: bool,
+    /// Nagle's algorithm is known to be off at the client, and at the server.
+    pub nodelay: [bool; 2],
     /// The server had read the request's head, and had handed over the response, by its log.
     pub server_ns: Option<(u64, u64)>,
     /// Bytes of the request's body.

@@ -184,6 +184,7 @@ fn request(transport: Transport, start_ns: u64, end_ns: u64) -> Request {
         end_ns,
         sent_ns: None,
         secured_ns: None,
+        nodelay: [false; 2],
         opens: start_ns <= 10 * MS,
         server_ns: None,
         request_bytes: 0,
@@ -472,7 +473,7 @@ fn another_flow_in_the_queue_is_charged_as_such() {
     assert_eq!(parts.present().count(), 3, "{parts:?}");
 }
 
-/// Sends a response of five packets of which one is lost, and its copy on the third later one, or by a timer.
+/// Sends a response of five packets with one lost, and its copy on the third later one, or by a timer.
 fn with_loss(transport: Transport, lost: usize) -> Parts {
     let mut tape = Tape::new(transport);
     tape.open(0);

@@ -62,7 +62,7 @@ impl TransportEstimates {
         }
     }
 
-    /// Counts an observation. If the last ones surprise, the old estimates are discounted.
+    /// Counts an observation. If the last ones are outliers, the old estimates are discounted.
     pub(crate) fn observe(&mut self, over: Transport, log_ratio: Option<f64>, now: MonotonicTime) {
         let estimate = match over {
             Transport::Quic => &mut self.quic,

@@ -308,7 +308,7 @@ impl World {
             | SimEvent::Done(_, id)
             | SimEvent::Refused(_, id)
             | SimEvent::Reset(_, id) => {
-                // A response that was on its way when the path died does not arrive.
+                // A response that was on its way when the path stopped working does not arrive.
                 !alive(*id) || !self.passes(self.conns[&ConnId(*id)].over, self.now)
             }
         };

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use driver::protocol::{Clock, Protocol, Row};
 use explain::{Crossings, Leg, Request, Transport};
 use link::Network;
+use link::window::{Socket, Window};
 use record::CallResult;
 use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 
 use super::measured::Measured;
 
-/// Gives every call that succeeded its parts. A client with a clock of its own, and one that does not tell its port,
+/// Gives every call that succeeded its parts. A client with a clock of its own, and one that does not report its port,
 /// gets none.
 pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
     if measured.clock != Clock::Monotonic {
@@ -27,7 +28,7 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
         };
         let seen = answered.get(&row.id).copied();
         let connection = seen.and_then(|seen| opened.get(&seen.connection).copied());
-        let Some(request) = request(row, seen, connection, network) else {
+        let Some(request) = request(row, seen, connection, network, &measured.window) else {
             continue;
         };
         let path = crossings.path(&request);
@@ -64,6 +65,7 @@ fn request(
     seen: Option<&RequestEvent>,
     connection: Option<&ConnectionEvent>,
     network: &Network,
+    window: &Window,
 ) -> Option<Request> {
     // Through a NAT the server sees another port than the link does.
     let seen_port = connection.filter(|_| network.nat.is_none());
@@ -84,8 +86,20 @@ fn request(
         sent_ns: row.request_sent_ns,
         secured_ns: row.tls_ns.into_iter().chain(secured).min(),
         opens: !row.reused,
+        nodelay: [
+            is_nodelay(&window.client_sockets, |socket| socket.local_port == port),
+            is_nodelay(&window.server_sockets, |socket| {
+                socket.peer_port == Some(port)
+            }),
+        ],
         server_ns: seen.map(|seen| (seen.start_ns, seen.end_ns)),
         request_bytes: row.request_bytes,
         response_bytes: row.response_bytes,
     })
+}
+
+/// Reports whether a socket was seen whose Nagle's algorithm is off.
+fn is_nodelay(sockets: &[Socket], is_it: impl Fn(&Socket) -> bool) -> bool {
+    let socket = sockets.iter().find(|socket| is_it(socket));
+    socket.and_then(|socket| socket.nodelay) == Some(true)
 }
