@@ -1,6 +1,6 @@
 //! The packets of a cell, with the times at which the bottleneck sent them on.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use link::tap::{Fate, TapRecord};
 use link::{Cause, Direction, PathSpec, RateSpec};
@@ -121,7 +121,7 @@ pub(crate) struct Flow {
 pub struct Crossings {
     pub(crate) packets: Vec<Packet>,
     pub(crate) flows: Vec<Flow>,
-    of_port: HashMap<(Transport, u16), usize>,
+    of_port: BTreeMap<(Transport, u16), usize>,
 }
 
 impl Crossings {
@@ -131,11 +131,11 @@ impl Crossings {
         let mut crossings = Crossings {
             packets: Vec::with_capacity(tap.len()),
             flows: Vec::new(),
-            of_port: HashMap::new(),
+            of_port: BTreeMap::new(),
         };
         let mut order: Vec<usize> = (0..tap.len()).collect();
         order.sort_by_key(|&index| (tap[index].arrival_ns, index));
-        let mut streams = HashMap::new();
+        let mut streams = BTreeMap::new();
         let mut last: [Option<usize>; 2] = [None; 2];
         for index in order {
             let record = &tap[index];

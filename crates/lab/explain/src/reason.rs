@@ -12,6 +12,8 @@ const TLS_HANDSHAKE: u8 = 22;
 const QUIC_LONG: u8 = 0x80;
 /// A segment of this payload or more is full on links with the usual MTU.
 const FULL_SEGMENT_BYTES: u16 = 1_300;
+/// A sender whose congestion window is full sends when so much of it is free (RFC 5681 section 3.1).
+const FREED_BYTES: u64 = 3_000;
 /// How many times what it received a QUIC server may send to an address that it has not validated (RFC 9000
 /// section 8.1).
 const AMPLIFICATION: u64 = 3;
@@ -117,7 +119,7 @@ pub(crate) fn of_client(
         Phase::Request => {
             let received = &seen.packets[receipt];
             let uploaded = seen.request.request_bytes >= u64::from(FULL_SEGMENT_BYTES);
-            match was_idle(seen, number, receipt) {
+            match waited_for_credit(seen, number, receipt) {
                 _ if !uploaded && received.has_data(seen.request.transport) => Part::Settings,
                 Some(true) => Part::FlowControl,
                 Some(false) => window(seen, number),
@@ -144,8 +146,8 @@ pub(crate) fn of_server(
         }
         // The client waits for it, and knows what for.
         Phase::Handshake | Phase::Request => under_way,
-        Phase::Response => match was_idle(seen, number, receipt) {
-            Some(true) if seen.packets[receipt].payload_bytes > 0 => Part::FlowControl,
+        Phase::Response => match waited_for_credit(seen, number, receipt) {
+            Some(true) => Part::FlowControl,
             _ => window(seen, number),
         },
     }
@@ -170,23 +172,31 @@ fn handshake(seen: &Observed<'_>, number: usize, receipt: usize) -> Part {
     }
 }
 
-/// Reports whether a sender had everything acknowledged before a receipt, so that no congestion window held it back;
-/// `None` over QUIC, whose acknowledgements are encrypted.
-fn was_idle(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<bool> {
+/// Reports whether a sender waited for credit, which the receipt gave, and not for its congestion window; `None` over
+/// QUIC, whose acknowledgements are encrypted. Acknowledgements before the receipt had emptied its window, or freed so
+/// much of it that it would have sent.
+fn waited_for_credit(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<bool> {
     let packet = &seen.packets[number];
     if seen.request.transport != Transport::Tcp {
         return None;
     }
     let own = &seen.flow.sent[side(packet.direction)];
-    let previous = own.partition_point(|&at| at < number).checked_sub(1)?;
-    let sent_end = own[..=previous]
-        .iter()
-        .map(|&at| seen.packets[at].end)
-        .max()?;
+    let earlier = &own[..own.partition_point(|&at| at < number)];
+    let sent_ns = seen.packets[*earlier.last()?].arrival_ns;
+    let sent_end = earlier.iter().map(|&at| seen.packets[at].end).max()?;
     let received = &seen.flow.delivered[1 - side(packet.direction)];
-    let place = received.partition_point(|&at| seen.delivery_ns(at) < seen.delivery_ns(receipt));
-    let before = place.checked_sub(1).map(|at| &seen.packets[received[at]])?;
-    Some(before.acked? >= sent_end)
+    let acked_before = |ns: u64| {
+        let place = received.partition_point(|&at| seen.delivery_ns(at) < ns);
+        let acked = received[..place]
+            .iter()
+            .filter_map(|&at| seen.packets[at].acked);
+        acked.max()
+    };
+    let at_receipt = acked_before(seen.delivery_ns(receipt))?;
+    let at_sending = acked_before(sent_ns).unwrap_or(0);
+    let freed = at_receipt.saturating_sub(at_sending) >= FREED_BYTES;
+    let has_credit = seen.packets[receipt].payload_bytes > 0;
+    Some(has_credit && (freed || at_receipt >= sent_end))
 }
 
 /// Reports whether a QUIC server had sent as much as it may to an address that it has not validated, until the receipt.

@@ -433,6 +433,30 @@ fn a_sender_with_everything_acknowledged_waits_for_credit() {
     assert_eq!(present(&parts), expected);
 }
 
+/// A window of credit that is smaller than the congestion window: acknowledgements come without credit for a while.
+#[test]
+fn credit_for_half_a_window_is_flow_control() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    for number in 0..40 {
+        tape.send(Down, asked + number * MS / 10, FULL);
+    }
+    for number in 0..20 {
+        tape.send(Up, asked + DELAY + 2 * number * MS / 10, 0);
+    }
+    let credited = tape.send(Up, asked + DELAY + 4 * MS, 30);
+    let end = tape.send(Down, credited, FULL);
+    let parts = tape.parts(&Request {
+        server_ns: Some((asked, asked)),
+        response_bytes: 41 * u64::from(FULL),
+        ..request(Transport::Tcp, start, end)
+    });
+    assert_eq!(parts[Part::FlowControl], RTT, "{parts:?}");
+    assert_eq!(parts[Part::CongestionWindow], 0, "{parts:?}");
+}
+
 /// 2 MB at 10 Mbit/s: the link is the reason, and not the round trips during which it was busy.
 #[test]
 fn a_saturated_link_is_charged_as_bytes_over_rate() {
