@@ -107,13 +107,90 @@ impl Packet {
 /// to 4 of packet number, 16 of tag (RFC 9000 section 17.3, RFC 9001 section 5.3).
 const QUIC_ACK_BYTES: u16 = 55;
 
-/// The packets of one connection, or of several in turn from the same port.
+/// The packets of one connection, or of several in turn from the same port: up and down.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
-    /// Per direction, in order of arrival.
-    pub(crate) sent: [Vec<usize>; 2],
-    /// Per direction, those that were delivered, in order of delivery.
-    pub(crate) delivered: [Vec<usize>; 2],
+    sides: [Side; 2],
+}
+
+impl Flow {
+    /// Returns what was sent in a direction.
+    pub(crate) fn side(&self, direction: Direction) -> &Side {
+        &self.sides[side(direction)]
+    }
+
+    /// Returns what was sent in the direction opposite to this one.
+    pub(crate) fn other_side(&self, direction: Direction) -> &Side {
+        &self.sides[1 - side(direction)]
+    }
+}
+
+/// The packets of one direction of a connection. Sums and maxima are kept beside them, so that no question about all
+/// earlier packets looks at each of them.
+#[derive(Debug, Default)]
+pub(crate) struct Side {
+    /// In order of arrival.
+    pub(crate) sent: Vec<usize>,
+    /// By place in `sent`: what it and all before it amount to.
+    sums: Vec<Sums>,
+    /// Those that were delivered, in order of delivery.
+    pub(crate) delivered: Vec<usize>,
+    /// By place in `delivered`: the most that it and all before it acknowledged, and the bytes of their payload.
+    received: Vec<(Option<u64>, u64)>,
+}
+
+/// What the packets up to one amount to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    /// TCP: the end of the bytes sent.
+    pub(crate) end: u64,
+    /// Bytes of payload.
+    pub(crate) bytes: u64,
+    pub(crate) dropped: usize,
+}
+
+impl Side {
+    /// Returns what was sent before a packet, and of that the last; `None` if nothing was.
+    pub(crate) fn before(&self, number: usize) -> Option<(usize, Sums)> {
+        let place = self.sent.partition_point(|&at| at < number);
+        let last = place.checked_sub(1)?;
+        Some((self.sent[last], self.sums[last]))
+    }
+
+    fn add(&mut self, number: usize, packet: &Packet) {
+        let before = self.sums.last().copied().unwrap_or_default();
+        self.sent.push(number);
+        self.sums.push(Sums {
+            end: before.end.max(packet.end),
+            bytes: before.bytes + u64::from(packet.payload_bytes),
+            dropped: before.dropped + usize::from(packet.was_dropped),
+        });
+        if packet.delivery_ns.is_some() {
+            self.delivered.push(number);
+        }
+    }
+
+    /// Puts what was delivered in order, once all is known.
+    fn finish(&mut self, packets: &[Packet]) {
+        self.delivered
+            .sort_by_key(|&number| (packets[number].delivery_ns, number));
+        let (mut acked, mut bytes) = (None, 0);
+        let of = self.delivered.iter().map(|&number| {
+            acked = acked.max(packets[number].acked);
+            bytes += u64::from(packets[number].payload_bytes);
+            (acked, bytes)
+        });
+        self.received = of.collect();
+    }
+
+    /// Returns the most that was acknowledged, and the bytes of payload, by what was delivered before a time.
+    pub(crate) fn received_before(&self, packets: &[Packet], ns: u64) -> (Option<u64>, u64) {
+        let is_before = |&at: &usize| packets[at].delivery_ns.is_some_and(|at_ns| at_ns < ns);
+        let place = self.delivered.partition_point(is_before);
+        place
+            .checked_sub(1)
+            .map_or((None, 0), |last| self.received[last])
+    }
 }
 
 /// The packets of a cell.
@@ -169,17 +246,11 @@ impl Crossings {
                 let stream: &mut Streams = streams.entry(flow).or_default();
                 stream.place(&mut packet, record, number);
             }
+            crossings.flows[flow].sides[side].add(number, &packet);
             crossings.packets.push(packet);
-            crossings.flows[flow].sent[side].push(number);
-            if packet.delivery_ns.is_some() {
-                crossings.flows[flow].delivered[side].push(number);
-            }
         }
-        let packets = &crossings.packets;
-        for flow in &mut crossings.flows {
-            for delivered in &mut flow.delivered {
-                delivered.sort_by_key(|&number| (packets[number].delivery_ns, number));
-            }
+        for side in crossings.flows.iter_mut().flat_map(|flow| &mut flow.sides) {
+            side.finish(&crossings.packets);
         }
         crossings
     }

@@ -70,23 +70,18 @@ pub(crate) fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bo
     if seen.request.transport != Transport::Tcp || is_off || !is_short(packet) {
         return false;
     }
-    let own = &seen.flow.sent[side(packet.direction)];
+    let own = &seen.flow.side(packet.direction).sent;
     let earlier = own[..own.partition_point(|&at| at < number)].iter().rev();
     let mut earlier = earlier.map(|&at| &seen.packets[at]);
     let Some(previous) = earlier.find(|earlier| earlier.payload_bytes > 0) else {
         return false;
     };
-    let acked_by = |at: usize| {
-        seen.packets[at]
-            .acked
-            .is_some_and(|acked| acked >= previous.end)
-    };
-    let received = &seen.flow.delivered[1 - side(packet.direction)];
-    let place = received.partition_point(|&at| seen.delivery_ns(at) < seen.delivery_ns(receipt));
-    let before = place.checked_sub(1).map(|at| received[at]);
+    let is_acked = |acked: Option<u64>| acked.is_some_and(|acked| acked >= previous.end);
+    let received = seen.flow.other_side(packet.direction);
+    let (before, _) = received.received_before(seen.packets, seen.delivery_ns(receipt));
     is_short(previous)
-        && acked_by(receipt)
-        && !before.is_some_and(acked_by)
+        && is_acked(seen.packets[receipt].acked)
+        && !is_acked(before)
         && was_written_before(seen, packet, receipt)
 }
 
@@ -155,9 +150,8 @@ pub(crate) fn of_server(
 
 /// Returns the congestion window as the reason, which may have been reduced.
 fn window(seen: &Observed<'_>, number: usize) -> Part {
-    let own = &seen.flow.sent[side(seen.packets[number].direction)];
-    let earlier = &own[..own.partition_point(|&at| at < number)];
-    match earlier.iter().any(|&at| seen.packets[at].was_dropped) {
+    let own = seen.flow.side(seen.packets[number].direction);
+    match own.before(number).is_some_and(|(_, sent)| sent.dropped > 0) {
         true => Part::WindowAfterLoss,
         false => Part::CongestionWindow,
     }
@@ -180,23 +174,14 @@ fn waited_for_credit(seen: &Observed<'_>, number: usize, receipt: usize) -> Opti
     if seen.request.transport != Transport::Tcp {
         return None;
     }
-    let own = &seen.flow.sent[side(packet.direction)];
-    let earlier = &own[..own.partition_point(|&at| at < number)];
-    let sent_ns = seen.packets[*earlier.last()?].arrival_ns;
-    let sent_end = earlier.iter().map(|&at| seen.packets[at].end).max()?;
-    let received = &seen.flow.delivered[1 - side(packet.direction)];
-    let acked_before = |ns: u64| {
-        let place = received.partition_point(|&at| seen.delivery_ns(at) < ns);
-        let acked = received[..place]
-            .iter()
-            .filter_map(|&at| seen.packets[at].acked);
-        acked.max()
-    };
+    let (last, sent) = seen.flow.side(packet.direction).before(number)?;
+    let received = seen.flow.other_side(packet.direction);
+    let acked_before = |ns: u64| received.received_before(seen.packets, ns).0;
     let at_receipt = acked_before(seen.delivery_ns(receipt))?;
-    let at_sending = acked_before(sent_ns).unwrap_or(0);
+    let at_sending = acked_before(seen.packets[last].arrival_ns).unwrap_or(0);
     let freed = at_receipt.saturating_sub(at_sending) >= FREED_BYTES;
     let has_credit = seen.packets[receipt].payload_bytes > 0;
-    Some(has_credit && (freed || at_receipt >= sent_end))
+    Some(has_credit && (freed || at_receipt >= sent.end))
 }
 
 /// Reports whether a QUIC server had sent as much as it may to an address that it has not validated, until the receipt.
@@ -205,19 +190,10 @@ fn is_amplification(seen: &Observed<'_>, number: usize, receipt: usize) -> bool 
     if seen.request.transport != Transport::Quic {
         return false;
     }
-    let bytes = |numbers: &[usize], from_ns: u64, is_before: &dyn Fn(usize) -> bool| -> u64 {
-        let taken = numbers.iter().copied().filter(|&at| is_before(at));
-        let taken = taken.map(|at| &seen.packets[at]);
-        let recent = taken.filter(|p| p.arrival_ns >= from_ns);
-        recent.map(|p| u64::from(p.payload_bytes)).sum()
-    };
-    let start_ns = seen.request.start_ns;
-    let receipt_ns = seen.delivery_ns(receipt);
-    let received = bytes(&seen.flow.delivered[side(Direction::Up)], start_ns, &|at| {
-        seen.delivery_ns(at) < receipt_ns
-    });
-    let sent = bytes(&seen.flow.sent[side(Direction::Down)], start_ns, &|at| {
-        at < number
-    });
-    received > 0 && sent > 0 && sent + u64::from(packet.payload_bytes) > AMPLIFICATION * received
+    let received_ns = seen.delivery_ns(receipt);
+    let (_, received) = (seen.flow.side(Direction::Up)).received_before(seen.packets, received_ns);
+    let sent = seen.flow.side(Direction::Down).before(number);
+    sent.is_some_and(|(_, sent)| {
+        received > 0 && sent.bytes + u64::from(packet.payload_bytes) > AMPLIFICATION * received
+    })
 }

@@ -2,7 +2,7 @@
 
 use link::Direction;
 
-use crate::crossings::{Crossings, Packet, Transport, side};
+use crate::crossings::{Crossings, Packet, Transport};
 use crate::reason::{Phase, is_nagle, of_client, of_server};
 use crate::request::{Observed, Request};
 use crate::{Part, Parts};
@@ -74,6 +74,7 @@ impl Crossings {
             flow: &self.flows[flow],
         };
         let mut walk = Walk {
+            first_response_ns: first_of_response(&seen),
             seen,
             at_ns: request.end_ns,
             steps: Vec::new(),
@@ -87,6 +88,8 @@ impl Crossings {
 
 struct Walk<'a> {
     seen: Observed<'a>,
+    /// When the response's first packet was sent, if the server's log tells.
+    first_response_ns: Option<u64>,
     /// Everything later is charged.
     at_ns: u64,
     steps: Vec<Step>,
@@ -128,7 +131,7 @@ impl Walk<'_> {
 
     fn back(&mut self) {
         let (transport, start_ns) = (self.seen.request.transport, self.seen.request.start_ns);
-        let delivered = &self.seen.flow.delivered[side(Direction::Down)];
+        let delivered = &self.seen.flow.side(Direction::Down).delivered;
         let completed = self
             .seen
             .latest(delivered, self.seen.request.end_ns, |packet| {
@@ -220,8 +223,8 @@ impl Walk<'_> {
             true => number,
             false => subject,
         };
-        let own = &self.seen.flow.sent[side(packet.direction)];
-        let received = &self.seen.flow.delivered[1 - side(packet.direction)];
+        let own = &self.seen.flow.side(packet.direction).sent;
+        let received = &self.seen.flow.other_side(packet.direction).delivered;
         let receipt = self.seen.latest(received, packet.arrival_ns, |_| true);
         let place = own.partition_point(|&at| at < number);
         let previous = place.checked_sub(1).map(|at| own[at]);
@@ -280,11 +283,11 @@ impl Walk<'_> {
     /// Charges the server's time if a packet is, or precedes, the first of the response, and goes on at the request's
     /// delivery.
     fn answer(&mut self, received: &[usize], packet: &Packet, number: usize) -> Option<Next> {
-        let (read_ns, written_ns) = self.seen.request.server_ns?;
+        let (read_ns, _) = self.seen.request.server_ns?;
         if !packet.has_data(self.seen.request.transport) {
             return None;
         }
-        let first_ns = self.first_of_response(packet.flow, read_ns, written_ns)?;
+        let first_ns = self.first_response_ns?;
         if packet.arrival_ns > first_ns {
             return None;
         }
@@ -307,23 +310,6 @@ impl Walk<'_> {
             false => return Some(Next::Start),
         };
         Some(Next::Delivered(request, reason))
-    }
-
-    /// Returns when the response's first packet was sent. The server logs the end of writing right after the
-    /// hand-over, by which the kernel may have sent the packet.
-    fn first_of_response(&self, flow: usize, read_ns: u64, written_ns: u64) -> Option<u64> {
-        if self.seen.request.response_bytes <= SHORT_BYTES {
-            return Some(written_ns.saturating_add(TIMER_NS));
-        }
-        let begin = self
-            .seen
-            .packets
-            .partition_point(|p| p.arrival_ns < read_ns);
-        let is_first = |p: &&Packet| {
-            p.flow == flow && p.direction == Direction::Down && p.payload_bytes >= LONG_PACKET_BYTES
-        };
-        let first = self.seen.packets[begin..].iter().find(is_first);
-        first.map(|packet| packet.arrival_ns)
     }
 
     /// Charges the pause after the sender's own previous packet, since when it received nothing.
@@ -387,4 +373,18 @@ impl Walk<'_> {
                 .is_some_and(|at| Some(at) <= packet.delivery_ns)
         })
     }
+}
+
+/// Returns when the response's first packet was sent. The server logs the end of writing right after the hand-over, by
+/// which the kernel may have sent the packet.
+fn first_of_response(seen: &Observed<'_>) -> Option<u64> {
+    let (read_ns, written_ns) = seen.request.server_ns?;
+    if seen.request.response_bytes <= SHORT_BYTES {
+        return Some(written_ns.saturating_add(TIMER_NS));
+    }
+    let sent = &seen.flow.side(Direction::Down).sent;
+    let begin = sent.partition_point(|&at| seen.packets[at].arrival_ns < read_ns);
+    let mut later = sent[begin..].iter().map(|&at| &seen.packets[at]);
+    let first = later.find(|packet| packet.payload_bytes >= LONG_PACKET_BYTES);
+    first.map(|packet| packet.arrival_ns)
 }
