@@ -192,6 +192,7 @@ fuzz:
 
 # Measures the link's accuracy and capacity (docs/explanation/link-accuracy.md), then the server under load.
 bench:
+	$(CARGO) bench -p commute-explain --bench walk
 	$(CARGO) bench -p commute-pump --bench link
 	$(CARGO) run --release -p commute-server --example abuse
 
