@@ -113,7 +113,7 @@ func (all answers) services() []grpc.ServiceDesc {
 	return services
 }
 
-// digest returns the digest of the header fields that are logged, as wire::fields_digest makes it.
+// digest returns the digest of the header fields that are logged, as messages::fields_digest makes it.
 func (a answer) digest(values func(string) []string) fieldsEvent {
 	sum := sha256.New()
 	for _, name := range a.LoggedFields {
