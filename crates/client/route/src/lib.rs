@@ -6,13 +6,15 @@
 //!
 //! # What it decides
 //!
-//! | question | by |
-//! |---|---|
-//! | Is a connection open that can take the request? | it always beats opening one |
-//! | QUIC, TCP, or both, and how much later the second? | what is known of HTTP/3 to this origin on this network, and the RTT |
-//! | Both are open: which? | what was learnt from requests before: *faster*, *slower*, *no difference*, *cannot tell* |
-//! | Is this connection dead? | a packet that must be acknowledged was not |
-//! | May the request be sent again? | if the peer cannot have acted, or acting twice does no harm |
+//! | question | by | modules |
+//! |---|---|---|
+//! | Is a connection open that can take the request? | it always beats opening one | `choice`, `room` |
+//! | QUIC, TCP, or both, and how much later the second? | what is known of HTTP/3 to this origin on this network, and the RTT | `race_policy`, `race` |
+//! | Both are open: which? | what was learnt from requests before: *faster*, *slower*, *no difference*, *cannot tell* | `choice`, `learn` |
+//! | Is this connection dead? | a packet that must be acknowledged was not | `path_monitor`, `paths` |
+//! | May the request be sent again? | if the peer cannot have acted, or acting twice does no harm | `resend`; while a copy is under way `paths` and `unanswered`; to a server that restarts `restart` |
+//!
+//! The caller reports with each failure whether the peer can have acted ([`Replay`]).
 //!
 //! # A race
 //!

@@ -53,7 +53,7 @@
 //! # Extending it
 //!
 //! A stage is one new file in `src/stage/` and edits to `stage/mod.rs` and `spec.rs`
-//! (`docs/how-to/add-a-stage.md`). A network is one new file in `networks/` (`docs/reference/networks.md`).
+//! (`docs/how-to/add-a-stage.md`). A network is one new file in `networks/` (`docs/how-to/add-a-network.md`).
 
 #![forbid(unsafe_code)]
 
