@@ -118,6 +118,6 @@ impl client::CheckChain for PendingChains {
 
 impl fmt::Debug for PendingChains {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chains").finish_non_exhaustive()
+        f.debug_struct("PendingChains").finish_non_exhaustive()
     }
 }
