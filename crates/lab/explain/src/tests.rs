@@ -539,6 +539,26 @@ fn losses_are_repaired_fast_or_by_a_timer() {
     }
 }
 
+/// A pause between two requests is no pause of a sender that waits for a loss.
+#[test]
+fn a_loss_of_an_earlier_request_is_not_repaired_by_this_one() {
+    let mut tape = Tape::new(Transport::Quic);
+    tape.lose(Down, 0, FULL);
+    tape.send(Down, MS, FULL);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let answered = tape.send(Down, asked, FULL);
+    let parts = tape.parts(&Request {
+        response_bytes: u64::from(FULL),
+        ..request(Transport::Quic, start, answered)
+    });
+    assert_eq!(
+        parts[Part::LossFast] + parts[Part::LossTimer],
+        0,
+        "{parts:?}"
+    );
+}
+
 #[test]
 fn a_lost_syn_is_repaired_by_a_timer() {
     let mut tape = Tape::new(Transport::Tcp);

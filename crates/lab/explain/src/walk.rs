@@ -347,7 +347,7 @@ impl Walk<'_> {
     }
 
     /// Reports whether a packet repairs a loss. Over TCP it is a copy of lost bytes. A QUIC sender had paused, and a
-    /// packet shortly before the pause was lost.
+    /// packet of this call shortly before the pause was lost.
     fn repairs(&self, own: &[usize], number: usize, previous: Option<usize>) -> bool {
         let packet = &self.seen.packets[number];
         if let Some(first) = packet.first_copy {
@@ -361,7 +361,8 @@ impl Walk<'_> {
         let place = own.partition_point(|&at| at < number);
         let flight = own[..place].iter().rev().map(|&at| &self.seen.packets[at]);
         let mut flight = flight.take_while(|p| sent_ns - p.arrival_ns < 2 * TIMER_NS);
-        packet.arrival_ns - sent_ns >= TIMER_NS && flight.any(|p| p.was_dropped)
+        packet.arrival_ns - sent_ns >= TIMER_NS
+            && flight.any(|p| p.was_dropped && p.arrival_ns >= self.seen.request.start_ns)
     }
 
     /// Reports whether a packet's bytes had already been delivered by an earlier copy.
