@@ -141,11 +141,21 @@ pub(crate) fn of_server(
         }
         // The client waits for it, and knows what for.
         Phase::Handshake | Phase::Request => under_way,
+        Phase::Response if !has_begun(seen, number) => under_way,
         Phase::Response => match waited_for_credit(seen, number, receipt) {
             Some(true) => Part::FlowControl,
             _ => window(seen, number),
         },
     }
+}
+
+/// Reports whether the server had sent anything of this call's response before a packet.
+fn has_begun(seen: &Observed<'_>, number: usize) -> bool {
+    let own = &seen.flow.side(Direction::Down).sent;
+    let earlier = own[..own.partition_point(|&at| at < number)].iter().rev();
+    let earlier = earlier.map(|&at| &seen.packets[at]);
+    let mut of_call = earlier.take_while(|packet| packet.arrival_ns >= seen.request.start_ns);
+    of_call.any(|packet| packet.has_data(seen.request.transport) && !is_handshake(seen, packet))
 }
 
 /// Returns the congestion window as the reason, which may have been reduced.

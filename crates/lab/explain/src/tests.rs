@@ -559,6 +559,62 @@ fn a_loss_of_an_earlier_request_is_not_repaired_by_this_one() {
     );
 }
 
+/// A copy of bytes that had arrived completes nothing: the client has been busy since they did.
+#[test]
+fn a_copy_of_delivered_bytes_completes_nothing() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let answered = tape.send(Down, asked, 150);
+    let copied = tape.packets.last().unwrap().seq;
+    tape.send(Down, asked + 5 * MS, 150);
+    tape.packets.last_mut().unwrap().seq = copied;
+    let parts = tape.parts(&Request {
+        server_ns: Some((asked, asked)),
+        ..request(Transport::Tcp, start, answered + 9 * MS)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::Client, 9 * MS)];
+    assert_eq!(present(&parts), expected);
+}
+
+/// The server reads the head of an upload at once, and answers when it has the body.
+#[test]
+fn the_response_to_an_upload_waits_for_its_last_byte() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let head = tape.send(Up, start, 200);
+    let body = tape.send(Up, start + 70 * MS, FULL);
+    let answered = tape.send(Down, body + 2 * MS, 150);
+    let parts = tape.parts(&Request {
+        server_ns: Some((head, body + 2 * MS)),
+        request_bytes: u64::from(FULL),
+        sent_ns: Some(start + 70 * MS),
+        ..request(Transport::Tcp, start, answered)
+    });
+    assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+    assert_eq!(parts[Part::Server], 2 * MS, "{parts:?}");
+    assert_eq!(
+        parts[Part::Client] + parts[Part::Timer],
+        70 * MS,
+        "{parts:?}"
+    );
+}
+
+/// A server of the user's own has no log.
+#[test]
+fn without_a_log_the_server_is_between_its_packets() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let answered = tape.send(Down, asked + 7 * MS, 150);
+    let parts = tape.parts(&request(Transport::Tcp, start, answered));
+    assert_eq!(parts[Part::Server], 7 * MS);
+    assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+}
+
 #[test]
 fn a_lost_syn_is_repaired_by_a_timer() {
     let mut tape = Tape::new(Transport::Tcp);
