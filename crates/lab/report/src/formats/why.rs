@@ -7,7 +7,7 @@ use crate::summary::why::{ArmParts, Why, WhyMeasure};
 use crate::words::text::{INDENT, plain, wrapped};
 
 const NOTE: &str = "Means in ms over the middle half of the requests; of round trips, their number follows. Each \
-    request's parts sum to its time (docs/reference/parts.md).";
+    request's parts sum to its time. Experimental: docs/reference/parts.md lists where a wrong cause is named.";
 
 impl Why {
     /// Returns the tables and sentences for a terminal that is `width` characters wide; those of one network and of
