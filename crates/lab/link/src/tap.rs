@@ -4,6 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cause, Direction};
 
+/// TCP's number in [`TapRecord::protocol`].
+pub const TCP: u8 = 6;
+/// UDP's number in [`TapRecord::protocol`].
+pub const UDP: u8 = 17;
+/// The flag FIN in [`TapRecord::tcp_flags`] (RFC 9293 section 3.1).
+pub const FIN: u8 = 0x01;
+/// The flag SYN.
+pub const SYN: u8 = 0x02;
+/// The flag ACK.
+pub const ACK: u8 = 0x10;
+
 /// One packet, as seen by the link. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TapRecord {
@@ -63,6 +74,19 @@ pub enum Fate {
 impl TapRecord {
     /// Length of an encoded record.
     pub const LEN: usize = 40;
+
+    /// Returns the client's port; 0 when the packet has none.
+    pub fn client_port(&self) -> u16 {
+        match self.direction {
+            Direction::Up => self.src_port,
+            Direction::Down => self.dst_port,
+        }
+    }
+
+    /// Returns how many of TCP's sequence numbers it uses: one for each byte, SYN and FIN (RFC 9293 section 3.4).
+    pub fn sequence_length(&self) -> u32 {
+        u32::from(self.payload_bytes) + (self.tcp_flags & (SYN | FIN)).count_ones()
+    }
 
     /// Encodes the record: the fields in order of declaration, little-endian.
     pub fn to_bytes(&self) -> [u8; TapRecord::LEN] {
@@ -177,6 +201,33 @@ mod tests {
             stray: true,
         };
         assert_eq!(TapRecord::from_bytes(&record.to_bytes()), Some(record));
+    }
+
+    #[test]
+    fn ports_and_sequence_numbers_are_those_of_the_packet() {
+        let up = TapRecord {
+            direction: Direction::Up,
+            src_port: 4000,
+            dst_port: 443,
+            payload_bytes: 10,
+            tcp_flags: FIN | ACK,
+            ..TapRecord::from_bytes(&[0; TapRecord::LEN]).unwrap()
+        };
+        let down = TapRecord {
+            direction: Direction::Down,
+            tcp_flags: SYN,
+            ..up
+        };
+        assert_eq!((up.client_port(), down.client_port()), (4000, 443));
+        assert_eq!((up.sequence_length(), down.sequence_length()), (11, 11));
+        assert_eq!(
+            TapRecord {
+                tcp_flags: ACK,
+                ..up
+            }
+            .sequence_length(),
+            10
+        );
     }
 
     #[test]

@@ -253,15 +253,13 @@ fn alpn_of(protocol: Protocol) -> &'static str {
 #[cfg(test)]
 mod tests {
     use link::Direction;
-    use link::tap::{Fate, TapRecord};
+    use link::tap::{Fate, TCP, TapRecord, UDP};
 
     use super::super::Traffic;
     use super::super::tests::{claim, row, workload};
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const TCP: u8 = 6;
-    const UDP: u8 = 17;
 
     fn packet(
         direction: Direction,

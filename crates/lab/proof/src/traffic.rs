@@ -5,18 +5,14 @@ use std::collections::BTreeMap;
 
 use driver::protocol::Row;
 use link::Direction;
-use link::tap::{Fate, TapRecord};
+use link::tap::{Fate, SYN, TCP, TapRecord};
 use record::server_log::{ConnectionEvent, RequestEvent, Transport};
 
 /// The coarsest clocks of clients tick once per ms.
 pub(super) const CLOCK_TICK_NS: u64 = 1_000_000;
-const TCP: u8 = 6;
-const SYN: u8 = 0b10;
 /// The first byte of a QUIC Initial packet, whose low half is protected (RFC 9000 section 17.2.2). A
 /// client sends none once it has sent a Handshake packet.
 const INITIAL: u8 = 0xc0;
-/// SYN and FIN take one sequence number each.
-const SYN_OR_FIN: u8 = 0b11;
 
 /// The packets of a cell's connections.
 #[derive(Debug, Default)]
@@ -219,8 +215,7 @@ fn delivered_bytes(packets: &[Delivery], from_ns: u64, end_ns: u64) -> u64 {
 /// Returns by how much a segment goes beyond all earlier ones of its connection, `highest`. A gap counts
 /// with the segment behind it, so the sum is never less than what was delivered.
 fn new_tcp_bytes(packet: &TapRecord, highest: &mut u32) -> u64 {
-    let length = u32::from(packet.payload_bytes) + (packet.tcp_flags & SYN_OR_FIN).count_ones();
-    let end = packet.seq.wrapping_add(length);
+    let end = packet.seq.wrapping_add(packet.sequence_length());
     let beyond = end.wrapping_sub(*highest);
     // Sequence numbers wrap: half of the space is behind, half ahead (RFC 9293, 3.4).
     if beyond >= 1 << 31 {
@@ -275,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_connection_over_quic_may_have_moved_to_another_port() {
-        const UDP: u8 = 17;
+        use link::tap::UDP;
         let elsewhere = |protocol| TapRecord {
             dst_port: PORT + 1,
             ..packet(30, protocol, 0, 2_000)

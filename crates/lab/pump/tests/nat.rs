@@ -101,11 +101,8 @@ fn udp_goes_on_from_another_port_that_leads_back() {
         let passes = (false, Fate::Delivered);
         let lost = (false, Fate::Unmapped);
         assert_eq!(fates, [passes, passes, lost, passes, passes]);
-        let of_client = |p: &TapRecord| match p.direction {
-            link::Direction::Up => p.src_port,
-            link::Direction::Down => p.dst_port,
-        };
-        assert!(tap.iter().all(|p| of_client(p) == own.port()), "{tap:?}");
+        let is_own = |p: &TapRecord| p.client_port() == own.port();
+        assert!(tap.iter().all(is_own), "{tap:?}");
     }
 }
 

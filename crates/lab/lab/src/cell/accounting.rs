@@ -2,19 +2,13 @@
 
 use std::collections::HashMap;
 
-use link::Direction;
-use link::tap::{Fate, TapRecord};
+use link::tap::{Fate, TCP, TapRecord};
 use link::window::Window;
 use record::{Audit, Cost, Wire};
 
 use super::activity::activity;
 use super::measured::{Handshake, Measured};
 use super::timeline::timeline;
-
-/// IP protocol number.
-const TCP: u8 = 6;
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
 
 /// Returns the bytes and packets that the endpoints sent on connections opened in the window.
 pub(crate) fn wire(m: &Measured) -> Wire {
@@ -77,7 +71,7 @@ fn handshake_bytes(tap: &[TapRecord], handshakes: &[Handshake]) -> u64 {
     tap.iter()
         .filter(|p| {
             until
-                .get(&client_port(p))
+                .get(&p.client_port())
                 .is_some_and(|&until_ns| p.arrival_ns <= until_ns)
         })
         .map(|p| u64::from(p.ip_bytes))
@@ -93,8 +87,7 @@ fn retransmitted(tap: &[TapRecord]) -> u64 {
         .iter()
         .filter(|p| p.protocol == TCP && p.fate != Fate::Refused && !p.stray)
     {
-        let syn_or_fin = (p.tcp_flags & (SYN | FIN)).count_ones();
-        let length = u32::from(p.payload_bytes) + syn_or_fin;
+        let length = p.sequence_length();
         if length == 0 {
             continue;
         }
@@ -109,15 +102,10 @@ fn retransmitted(tap: &[TapRecord]) -> u64 {
     again
 }
 
-fn client_port(p: &TapRecord) -> u16 {
-    match p.direction {
-        Direction::Up => p.src_port,
-        Direction::Down => p.dst_port,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use link::Direction;
+
     use super::*;
 
     fn packet(direction: Direction, at_ns: u64, seq: u32, payload_bytes: u16) -> TapRecord {

@@ -14,7 +14,7 @@ use super::error::CellError;
 use super::first_flight::first_flight_bytes;
 use super::load;
 use super::measured::{Handshake, Measured};
-use super::packets::{client_port_of, series};
+use super::packets::series;
 use super::server_process::Libraries;
 use super::server_side::Testimony;
 
@@ -56,7 +56,7 @@ pub(super) fn collect(
     let window = output.window;
     let mut of_port: HashMap<u16, Vec<TapRecord>> = HashMap::new();
     for packet in &output.tap {
-        let packets = of_port.entry(client_port_of(packet)).or_default();
+        let packets = of_port.entry(packet.client_port()).or_default();
         packets.push(*packet);
     }
     let mut ports = HashSet::new();

@@ -3,8 +3,6 @@
 use link::Direction;
 use link::tap::{Fate, TapRecord};
 
-use super::packets::client_port_of;
-
 /// Returns the IP bytes of the packets with data in the first flight of the server, on the
 /// connection with this port of the client. The first flight is what the server sent before
 /// anything that the client sent in answer to it had arrived. Acknowledgements count as such an
@@ -12,7 +10,7 @@ use super::packets::client_port_of;
 pub(super) fn first_flight_bytes(tap: &[TapRecord], client_port: u16) -> Option<u64> {
     let of = |direction| {
         tap.iter().filter(move |packet| {
-            !packet.stray && client_port_of(packet) == client_port && packet.direction == direction
+            !packet.stray && packet.client_port() == client_port && packet.direction == direction
         })
     };
     let delivered = |packet: &&TapRecord| packet.fate == Fate::Delivered;

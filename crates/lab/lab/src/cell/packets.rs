@@ -12,7 +12,7 @@ pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
     for packet in tap {
         // What a NAT drops in front of the link is in no series.
         let offered = !packet.stray && packet.fate != Fate::Unmapped;
-        if !offered || client_port_of(packet) != client_port {
+        if !offered || packet.client_port() != client_port {
             continue;
         }
         let up = packet.direction == Direction::Up;
@@ -30,13 +30,6 @@ pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
         series.sent += 1;
     }
     all.into_values().collect()
-}
-
-pub(crate) fn client_port_of(packet: &TapRecord) -> u16 {
-    match packet.direction {
-        Direction::Up => packet.src_port,
-        Direction::Down => packet.dst_port,
-    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use study::plan::Workload;
 
 use super::examination::{Examination, KnownStack, check, impossible};
 use crate::cell::measured::Measured;
-use crate::cell::packets::{client_port_of, series};
+use crate::cell::packets::series;
 use crate::network;
 
 const LOSS_PPB: u32 = 20_000_000;
@@ -57,7 +57,7 @@ fn compare_cells(
     let measured = measure(examination, stack);
     late.stop();
     let disturbed = measured?;
-    if !disturbed.tap.iter().any(|p| client_port_of(p) == port) {
+    if !disturbed.tap.iter().any(|p| p.client_port() == port) {
         return Err("no late packet of the earlier connection reached the window".to_owned());
     }
     let [a, b] = [&quiet, &disturbed].map(|m| connections(&m.rows, &m.tap));

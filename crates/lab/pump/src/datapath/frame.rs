@@ -1,6 +1,7 @@
 //! Parses frames for the model and the tap, and completes checksums.
 
 use link::Transport;
+use link::tap::{ACK, SYN, TCP, UDP};
 
 /// Length of an Ethernet header.
 pub(crate) const ETHERNET_LEN: usize = 14;
@@ -8,12 +9,8 @@ pub(crate) const ETHERNET_LEN: usize = 14;
 pub(crate) const TCP_CHECKSUM: usize = 16;
 pub(crate) const UDP_CHECKSUM: usize = 6;
 const MAX_EXTENSIONS: usize = 4;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
-const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
 /// RFC 9369; its Initials have a type of their own.
 const QUIC_V2: u32 = 0x6b33_43cf;
 pub(crate) const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;

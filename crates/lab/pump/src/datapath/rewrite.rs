@@ -64,10 +64,8 @@ fn u16_at(bytes: &[u8], at: usize) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use link::tap::{TCP, UDP};
     use proptest::prelude::*;
-
-    const TCP: u8 = 6;
-    const UDP: u8 = 17;
 
     /// Returns a whole packet with these ports and a valid checksum.
     fn packet(
