@@ -30,12 +30,18 @@
 #![forbid(unsafe_code)]
 
 mod crossings;
+mod flow;
+mod leg;
+mod packet;
 mod part;
 mod reason;
 mod request;
+mod streams;
 mod walk;
 
-pub use crossings::{Crossings, Leg, Transport};
+pub use crossings::Crossings;
+pub use leg::Leg;
+pub use packet::Transport;
 pub use part::{Part, Parts};
 pub use request::Request;
 pub use walk::{Path, Step};

@@ -3,7 +3,7 @@
 use link::Direction;
 
 use crate::Part;
-use crate::crossings::{Packet, Transport, side};
+use crate::packet::{Packet, Transport, side};
 use crate::request::Observed;
 
 /// The first byte of a TLS record with handshake messages (RFC 8446 section 5.1).

@@ -1,6 +1,7 @@
 //! A request, and what is known of its connection.
 
-use crate::crossings::{Flow, Packet, Transport};
+use crate::flow::Flow;
+use crate::packet::{Packet, Transport};
 
 /// A request, by the clock of the packets.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,8 @@
 
 use link::Direction;
 
-use crate::crossings::{Crossings, Packet, Transport};
+use crate::crossings::Crossings;
+use crate::packet::{Packet, Transport};
 use crate::reason::{Phase, is_nagle, of_client, of_server};
 use crate::request::{Observed, Request};
 use crate::{Part, Parts};

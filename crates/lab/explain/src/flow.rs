@@ -1,0 +1,102 @@
+//! The packets of one connection.
+
+use link::Direction;
+
+use crate::packet::{Packet, side};
+
+/// The packets of one connection, or of several in turn from the same port: up and down.
+#[derive(Debug, Default)]
+pub(crate) struct Flow {
+    sides: [Side; 2],
+}
+
+impl Flow {
+    /// Returns what was sent in a direction.
+    pub(crate) fn side(&self, direction: Direction) -> &Side {
+        &self.sides[side(direction)]
+    }
+
+    /// Adds a packet that arrived after all that were added before.
+    pub(crate) fn add(&mut self, number: usize, packet: &Packet) {
+        self.sides[side(packet.direction)].add(number, packet);
+    }
+
+    /// Puts what was delivered in order, once every packet is added.
+    pub(crate) fn finish(&mut self, packets: &[Packet]) {
+        for side in &mut self.sides {
+            side.finish(packets);
+        }
+    }
+
+    /// Returns what was sent in the direction opposite to this one.
+    pub(crate) fn other_side(&self, direction: Direction) -> &Side {
+        &self.sides[1 - side(direction)]
+    }
+}
+
+/// The packets of one direction of a connection. Sums and maxima are kept beside them, so that no question about all
+/// earlier packets looks at each of them.
+#[derive(Debug, Default)]
+pub(crate) struct Side {
+    /// In order of arrival.
+    pub(crate) sent: Vec<usize>,
+    /// Sums over the packets up to each place in `sent`.
+    sums: Vec<Sums>,
+    /// Those that were delivered, in order of delivery.
+    pub(crate) delivered: Vec<usize>,
+    /// Over the packets up to each place in `delivered`: the most that one acknowledged, and the bytes of payload.
+    received: Vec<(Option<u64>, u64)>,
+}
+
+/// Sums over packets of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    /// TCP: the end of the bytes sent.
+    pub(crate) end: u64,
+    /// Bytes of payload.
+    pub(crate) bytes: u64,
+    pub(crate) dropped: usize,
+}
+
+impl Side {
+    /// Returns the last packet sent before this one, and the sums up to it; `None` if there is none.
+    pub(crate) fn before(&self, number: usize) -> Option<(usize, Sums)> {
+        let place = self.sent.partition_point(|&at| at < number);
+        let last = place.checked_sub(1)?;
+        Some((self.sent[last], self.sums[last]))
+    }
+
+    fn add(&mut self, number: usize, packet: &Packet) {
+        let before = self.sums.last().copied().unwrap_or_default();
+        self.sent.push(number);
+        self.sums.push(Sums {
+            end: before.end.max(packet.end),
+            bytes: before.bytes + u64::from(packet.payload_bytes),
+            dropped: before.dropped + usize::from(packet.was_dropped),
+        });
+        if packet.delivery_ns.is_some() {
+            self.delivered.push(number);
+        }
+    }
+
+    fn finish(&mut self, packets: &[Packet]) {
+        self.delivered
+            .sort_by_key(|&number| (packets[number].delivery_ns, number));
+        let (mut acked, mut bytes) = (None, 0);
+        let of = self.delivered.iter().map(|&number| {
+            acked = acked.max(packets[number].acked);
+            bytes += u64::from(packets[number].payload_bytes);
+            (acked, bytes)
+        });
+        self.received = of.collect();
+    }
+
+    /// Returns the most that was acknowledged, and the bytes of payload, by what was delivered before a time.
+    pub(crate) fn received_before(&self, packets: &[Packet], ns: u64) -> (Option<u64>, u64) {
+        let is_before = |&at: &usize| packets[at].delivery_ns.is_some_and(|at_ns| at_ns < ns);
+        let place = self.delivered.partition_point(is_before);
+        place
+            .checked_sub(1)
+            .map_or((None, 0), |last| self.received[last])
+    }
+}

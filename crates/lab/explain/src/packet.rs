@@ -1,0 +1,82 @@
+//! A packet on its way across the link.
+
+use link::Direction;
+use link::tap::{Fate, SYN, TCP, TapRecord};
+
+/// A QUIC packet with one ACK frame and a few ranges is at most so long: 1 byte of flags, 8 to 20 of connection id, 1
+/// to 4 of packet number, 16 of tag (RFC 9000 section 17.3, RFC 9001 section 5.3).
+const QUIC_ACK_BYTES: u16 = 55;
+
+/// The transport of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Transport {
+    /// TCP.
+    Tcp,
+    /// QUIC over UDP.
+    Quic,
+}
+
+/// A packet that the link accepted or dropped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// Its index among the cell's packets.
+    pub(crate) index: usize,
+    pub(crate) direction: Direction,
+    pub(crate) flow: usize,
+    pub(crate) arrival_ns: u64,
+    /// When the bottleneck had sent it; its arrival if it was dropped before.
+    pub(crate) left_ns: u64,
+    /// When its receiver got it; absent if it was dropped, or on the link when the window ended.
+    pub(crate) delivery_ns: Option<u64>,
+    pub(crate) was_dropped: bool,
+    /// The packet in front of it, for whose departure it waited.
+    pub(crate) behind: Option<usize>,
+    /// The first packet with the same bytes, which TCP's sequence numbers show.
+    pub(crate) first_copy: Option<usize>,
+    pub(crate) payload_bytes: u16,
+    pub(crate) is_syn: bool,
+    pub(crate) first_byte: u8,
+    /// TCP: the end of its bytes, from the start of its direction.
+    pub(crate) end: u64,
+    /// TCP: the bytes that it acknowledges, from the start of the other direction.
+    pub(crate) acked: Option<u64>,
+}
+
+impl Packet {
+    /// Returns a packet as it arrived, before the bottleneck.
+    pub(crate) fn of(record: &TapRecord, index: usize, flow: usize) -> Packet {
+        let delivered = record.fate == Fate::Delivered;
+        Packet {
+            index,
+            direction: record.direction,
+            flow,
+            arrival_ns: record.arrival_ns,
+            left_ns: record.arrival_ns,
+            delivery_ns: delivered.then(|| record.departure_ns.max(record.arrival_ns)),
+            was_dropped: matches!(record.fate, Fate::Dropped(_)),
+            behind: None,
+            first_copy: None,
+            payload_bytes: record.payload_bytes,
+            is_syn: record.protocol == TCP && record.tcp_flags & SYN != 0,
+            first_byte: record.first_byte,
+            end: 0,
+            acked: None,
+        }
+    }
+
+    /// Reports whether it has anything but an acknowledgement; over QUIC that is judged by its size.
+    pub(crate) fn has_data(&self, transport: Transport) -> bool {
+        match transport {
+            Transport::Tcp => self.payload_bytes > 0 || self.is_syn,
+            Transport::Quic => self.payload_bytes > QUIC_ACK_BYTES,
+        }
+    }
+}
+
+/// Returns 0 for up and 1 for down.
+pub(crate) fn side(direction: Direction) -> usize {
+    match direction {
+        Direction::Up => 0,
+        Direction::Down => 1,
+    }
+}
