@@ -24,7 +24,7 @@
 //! # What it cannot see
 //!
 //! Packets are encrypted. Which of several concurrent responses a packet carries is unknown, and over QUIC which
-//! bytes a packet carries: a retransmission is recognised there by a loss and a pause. What no rule explains is
+//! bytes a packet carries: a retransmission is recognised there by a loss and a pause. Time that no rule explains is
 //! [`Part::Unexplained`].
 
 #![forbid(unsafe_code)]

@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-/// What time was spent on.
+/// The reason for a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
     /// The client's process and kernel.
@@ -25,7 +25,7 @@ pub enum Part {
     CongestionWindow,
     /// The same, after packets of the connection were lost.
     WindowAfterLoss,
-    /// Round trips in which a sender had everything acknowledged and waited for credit (RFC 9113 section 6.9).
+    /// Round trips in which a sender waited for credit although its congestion window had room (RFC 9113 section 6.9).
     FlowControl,
     /// The round trip of request and response.
     Exchange,

@@ -18,7 +18,7 @@ const FREED_BYTES: u64 = 3_000;
 /// section 8.1).
 const AMPLIFICATION: u64 = 3;
 
-/// What a connection is doing when a packet is sent on a receipt.
+/// The phase of a call in which a packet is sent on a receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Handshake,
@@ -85,8 +85,8 @@ pub(crate) fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bo
         && was_written_before(seen, packet, receipt)
 }
 
-/// Reports whether the application had written a packet's bytes before a receipt. What a client sends on an
-/// acknowledgement without data it had written before; on data it may as well answer them.
+/// Reports whether the application had written a packet's bytes before a receipt. A client that sends on an
+/// acknowledgement without data had written before; one that sends on data may answer them.
 fn was_written_before(seen: &Observed<'_>, packet: &Packet, receipt: usize) -> bool {
     let written_ns = match packet.direction {
         Direction::Up => seen.request.sent_ns,
@@ -135,7 +135,7 @@ pub(crate) fn of_server(
 ) -> Part {
     match phase {
         Phase::Handshake if is_amplification(seen, number, receipt) => Part::AmplificationLimit,
-        // Of the flights of a handshake the first is not limited.
+        // The first flight of a handshake is not limited.
         Phase::Handshake if under_way == Part::AmplificationLimit => {
             handshake(seen, number, receipt)
         }

@@ -16,7 +16,7 @@ pub(crate) struct Streams {
 #[derive(Debug)]
 struct Stream {
     origin: u32,
-    /// By start: end, and the first packet that carried it.
+    /// The end of each range and the first packet that carried it, by the range's start.
     carried: BTreeMap<u64, (u64, usize)>,
 }
 

@@ -26,7 +26,7 @@ pub struct Step {
     pub from_ns: u64,
     /// Its end, which is the start of the next step.
     pub to_ns: u64,
-    /// What the time was spent on.
+    /// The reason for its time.
     pub part: Part,
     /// The packet concerned, by its index among the cell's packets.
     pub packet: Option<usize>,
@@ -96,7 +96,7 @@ struct Walk<'a> {
     steps: Vec<Step>,
 }
 
-/// What the walk does next.
+/// The next step of the walk.
 enum Next {
     /// A packet was delivered to the one who waited for it, for this reason.
     Delivered(usize, Part),
@@ -174,7 +174,7 @@ impl Walk<'_> {
             queue.push(front);
             earliest = front;
         }
-        // Of a queue that others began only the part behind the first packet of this connection is followed.
+        // If others began the queue, only its part behind this connection's first packet is followed.
         let own = queue
             .iter()
             .rposition(|&at| self.seen.packets[at].flow == flow);
@@ -234,7 +234,7 @@ impl Walk<'_> {
         {
             return next;
         }
-        // What was sent since the last receipt was sent without any.
+        // After a packet of its own the sender received nothing: no receipt allowed this one.
         let received_ns = receipt.map(|at| self.seen.delivery_ns(at));
         if let Some(previous) = previous
             && received_ns.is_none_or(|at_ns| self.seen.packets[previous].arrival_ns >= at_ns)
@@ -292,7 +292,7 @@ impl Walk<'_> {
         if packet.arrival_ns > first_ns {
             return None;
         }
-        // Of an upload the server needs all that came before its response.
+        // The server needs the whole upload before it responds.
         let by_ns = match self.seen.request.request_bytes {
             0 => read_ns,
             _ => packet.arrival_ns.max(read_ns),

@@ -196,8 +196,8 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocations: Option<u64>,
     /// Time by part of the critical path, in ns; together the call's time. The names are those of
-    /// docs/reference/parts.md. Empty if the call failed, if the client has a clock of its own or does
-    /// not report its port, and in records of earlier versions.
+    /// docs/reference/parts.md. Empty if the call failed, if the client has a clock of its own, if neither
+    /// end reports the client's port, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, u64>,
     /// Phases of an exchange, a submission, or a request of the study's own that was encoded and decoded

@@ -11,6 +11,7 @@ use crate::{exit, out};
 ///
 /// Follows each request's critical path through the packets, from the last byte of the response back to the call:
 /// round trips by their reason, the busy link, losses, client and server. The parts of a request sum to its time.
+/// Experimental: docs/reference/parts.md lists the cases in which a wrong cause is named.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute why runs/quickstart-1\n  \

@@ -11,8 +11,8 @@ use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 
 use super::measured::Measured;
 
-/// Gives every call that succeeded its parts. A client with a clock of its own, and one that does not report its port,
-/// gets none.
+/// Gives every call that succeeded its parts. Clients with a clock of their own get none, and connections whose port
+/// neither end reports.
 pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
     if measured.clock != Clock::Monotonic {
         return;

@@ -9,8 +9,8 @@ use crate::summary::why::{ArmParts, Why, WhyMeasure};
 
 /// Returns where the time of each arm's requests went.
 ///
-/// Of each population of each network the middle half of the calls by time count, so that the means of the parts add
-/// up to a mean that a few slow calls do not move. `call` limits it to the call with this id in each cell.
+/// Only the middle half of a population's calls by time counts, so that the means of the parts add up to a mean that a
+/// few slow calls do not move. `call` limits it to the call with this id in each cell.
 pub fn why(data: &RunData, call: Option<u32>) -> Why {
     let index = CellIndex::new(data);
     let populations = populations(data.run());

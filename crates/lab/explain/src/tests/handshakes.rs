@@ -1,0 +1,111 @@
+//! How long connections take to open.
+
+use super::*;
+
+/// A first request over TCP and TLS 1.3: a round trip each for TCP, TLS and the exchange.
+#[test]
+fn a_first_request_over_tcp_takes_three_round_trips() {
+    let mut tape = Tape::new(Transport::Tcp);
+    let start = 10 * MS;
+    let connected = tape.open(start + MS);
+    tape.send(Up, connected, 0);
+    let hello = tape.shake(Up, connected + 2 * MS, 500);
+    let flight = tape.shake(Down, hello + 3 * MS, FULL);
+    let secured = flight + MS;
+    tape.send(Up, secured, 80);
+    let asked = tape.send(Up, secured, 200);
+    let answered = tape.send(Down, asked + 5 * MS, 150);
+    let parts = tape.parts(&Request {
+        secured_ns: Some(secured),
+        server_ns: Some((asked, asked + 5 * MS)),
+        ..request(Transport::Tcp, start, answered + MS)
+    });
+    assert_eq!(
+        present(&parts),
+        [
+            (Part::TcpHandshake, RTT),
+            (Part::TlsHandshake, RTT),
+            (Part::Exchange, RTT),
+            (Part::Client, 5 * MS),
+            (Part::Server, 8 * MS),
+        ]
+    );
+}
+
+#[test]
+fn a_first_request_over_quic_takes_two_round_trips() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 10 * MS;
+    let hello = tape.shake(Up, start + MS, 1_200);
+    tape.shake(Down, hello + MS, 1_200);
+    let flight = tape.shake(Down, hello + MS, 800);
+    let secured = flight + MS;
+    let asked = tape.send(Up, secured, 200);
+    // An acknowledgement of its own precedes the response.
+    tape.send(Down, asked + MS, 30);
+    let answered = tape.send(Down, asked + 80 * MS, 150);
+    let parts = tape.parts(&Request {
+        secured_ns: Some(secured),
+        server_ns: Some((asked, asked + 80 * MS)),
+        ..request(Transport::Quic, start, answered)
+    });
+    assert_eq!(
+        present(&parts),
+        [
+            (Part::QuicHandshake, RTT),
+            (Part::Exchange, RTT),
+            (Part::Client, 2 * MS),
+            (Part::Server, 81 * MS),
+        ]
+    );
+}
+
+/// A chain of 5,000 bytes: the server may send 3,600 on a hello of 1,200, and waits for the client.
+#[test]
+fn a_long_chain_over_quic_meets_the_amplification_limit() {
+    let mut tape = Tape::new(Transport::Quic);
+    let hello = tape.shake(Up, 0, 1_200);
+    for _ in 0..3 {
+        tape.shake(Down, hello, 1_200);
+    }
+    let acked = tape.shake(Up, hello + DELAY, 1_200);
+    let flight = tape.shake(Down, acked, 1_200);
+    let asked = tape.send(Up, flight, 200);
+    let answered = tape.send(Down, asked, 150);
+    let parts = tape.parts(&Request {
+        secured_ns: Some(flight),
+        server_ns: Some((asked, asked)),
+        ..request(Transport::Quic, 0, answered)
+    });
+    let expected = [
+        (Part::QuicHandshake, RTT),
+        (Part::AmplificationLimit, RTT),
+        (Part::Exchange, RTT),
+    ];
+    assert_eq!(present(&parts), expected);
+}
+
+/// A client that waits for the server's first frame before it sends its request.
+#[test]
+fn a_client_waits_for_settings() {
+    let mut tape = Tape::new(Transport::Tcp);
+    let connected = tape.open(0);
+    let hello = tape.shake(Up, connected, 500);
+    let secured = tape.shake(Down, hello, FULL);
+    let preface = tape.send(Up, secured, 150);
+    let settings = tape.send(Down, preface, 60);
+    let asked = tape.send(Up, settings, 300);
+    let answered = tape.send(Down, asked, 150);
+    let parts = tape.parts(&Request {
+        secured_ns: Some(secured),
+        server_ns: Some((asked, asked)),
+        ..request(Transport::Tcp, 0, answered)
+    });
+    let expected = [
+        (Part::TcpHandshake, RTT),
+        (Part::TlsHandshake, RTT),
+        (Part::Settings, RTT),
+        (Part::Exchange, RTT),
+    ];
+    assert_eq!(present(&parts), expected);
+}

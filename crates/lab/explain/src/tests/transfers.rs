@@ -1,0 +1,129 @@
+//! What limits a transfer: windows, credit, the link.
+
+use super::*;
+
+/// Sends `count` full packets down at once on every acknowledgement of the earlier ones, doubling the count, until all
+/// are sent; returns when the last is delivered.
+fn slow_start(tape: &mut Tape, at_ns: u64, mut left: u32) -> u64 {
+    let (mut at_ns, mut window) = (at_ns, 10);
+    loop {
+        let mut delivered = at_ns;
+        for _ in 0..window.min(left) {
+            delivered = tape.send(Down, at_ns, FULL);
+        }
+        left = left.saturating_sub(window);
+        if left == 0 {
+            return delivered;
+        }
+        at_ns = tape.send(Up, delivered, 0);
+        window *= 2;
+    }
+}
+
+#[test]
+fn a_window_that_grows_costs_round_trips() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    // 10 + 20 + 40 of 70 packets.
+    let end = slow_start(&mut tape, asked, 70);
+    let parts = tape.parts(&Request {
+        server_ns: Some((asked, asked)),
+        response_bytes: 70 * u64::from(FULL),
+        ..request(Transport::Tcp, start, end)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::CongestionWindow, 2 * RTT)];
+    assert_eq!(present(&parts), expected);
+}
+
+/// The client acknowledges everything, and gives credit later.
+#[test]
+fn a_sender_with_everything_acknowledged_waits_for_credit() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut delivered = 0;
+    for _ in 0..40 {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    tape.send(Up, delivered, 0);
+    let credited = tape.send(Up, delivered + 3 * MS, 30);
+    let end = tape.send(Down, credited, FULL);
+    let parts = tape.parts(&Request {
+        server_ns: Some((asked, asked)),
+        response_bytes: 41 * u64::from(FULL),
+        ..request(Transport::Tcp, start, end)
+    });
+    let expected = [
+        (Part::Exchange, RTT),
+        (Part::FlowControl, RTT),
+        (Part::Client, 3 * MS),
+    ];
+    assert_eq!(present(&parts), expected);
+}
+
+/// A window of credit that is smaller than the congestion window: acknowledgements come without credit for a while.
+#[test]
+fn credit_for_half_a_window_is_flow_control() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    for number in 0..40 {
+        tape.send(Down, asked + number * MS / 10, FULL);
+    }
+    for number in 0..20 {
+        tape.send(Up, asked + DELAY + 2 * number * MS / 10, 0);
+    }
+    let credited = tape.send(Up, asked + DELAY + 4 * MS, 30);
+    let end = tape.send(Down, credited, FULL);
+    let parts = tape.parts(&Request {
+        server_ns: Some((asked, asked)),
+        response_bytes: 41 * u64::from(FULL),
+        ..request(Transport::Tcp, start, end)
+    });
+    assert_eq!(parts[Part::FlowControl], RTT, "{parts:?}");
+    assert_eq!(parts[Part::CongestionWindow], 0, "{parts:?}");
+}
+
+/// 2 MB at 10 Mbit/s: the link is the reason, and not the round trips during which it was busy.
+#[test]
+fn a_saturated_link_is_charged_as_bytes_over_rate() {
+    let mut tape = Tape::at_rate(Transport::Tcp, 10_000_000);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let end = slow_start(&mut tape, asked, 1_430);
+    let parts = tape.parts(&Request {
+        server_ns: Some((asked, asked)),
+        response_bytes: 1_430 * u64::from(FULL),
+        ..request(Transport::Tcp, start, end)
+    });
+    assert!(parts[Part::LinkBusy] * 100 > 95 * (end - start - RTT - parts[Part::CongestionWindow]));
+    assert!(parts[Part::LinkBusy] > 1_600 * MS, "{parts:?}");
+    assert_eq!(parts[Part::Unexplained], 0);
+}
+
+#[test]
+fn another_flow_in_the_queue_is_charged_as_such() {
+    let mut tape = Tape::at_rate(Transport::Tcp, 10_000_000);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    for _ in 0..100 {
+        tape.push(OTHER_PORT, Down, asked - MS, FULL, false, 0x40);
+    }
+    let end = tape.send(Down, asked, 150);
+    let parts = tape.parts(&Request {
+        server_ns: Some((asked, asked)),
+        ..request(Transport::Tcp, start, end)
+    });
+    // 100 packets of 1,440 bytes take 115.2 ms, of which 1 ms had passed; the request's own two take a little.
+    let others = 100 * 1_440 * 800 - MS;
+    assert_eq!(parts[Part::LinkBusyOthers], others);
+    assert_eq!(parts[Part::Exchange], RTT);
+    assert_eq!(parts[Part::LinkBusy], (240 + 190) * 800);
+    assert_eq!(parts.present().count(), 3, "{parts:?}");
+}
