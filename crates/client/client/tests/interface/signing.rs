@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::{Path, TestServer, start};
+use crate::common::{Path, TestServer, connect_by_h3, start};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use client::{Error, Key, Policy, Protocol};
@@ -56,6 +56,7 @@ async fn every_copy_and_every_part_has_a_signature_of_its_own() {
     let url = server.url("/bytes/4000000");
     let engine = server.trusting().hint_h3_on(&url, path.port).build();
     let engine = engine.unwrap();
+    connect_by_h3(&engine, &server.url("/bytes/1")).await;
     // A policed body: three requests of parts, none of which the server has seen before.
     path.police();
     let limit = Duration::from_secs(60);
@@ -67,6 +68,7 @@ async fn every_copy_and_every_part_has_a_signature_of_its_own() {
     }
     let report = response.report();
     assert_eq!((report.protocol, bytes), (Protocol::H2, 4_000_000));
+    assert_eq!(report.resumed_bodies, 1);
     // And a copy over TCP, because the path is silent.
     path.die();
     let post = engine.request(Method::POST, &url.replace("bytes/4000000", "echo"));
