@@ -171,6 +171,8 @@ func (a *grpcAccounting) HandleRPC(ctx context.Context, event stats.RPCStats) {
 			call.event.Authority = names[0]
 		}
 	case *stats.InPayload:
+		now := engine.Now()
+		call.event.ReceivedNs = &now
 		call.request.add(contentOf(event.Payload))
 	case *stats.OutPayload:
 		call.response.add(contentOf(event.Payload))

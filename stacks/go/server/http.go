@@ -137,11 +137,12 @@ func (s *server) account(next http.Handler) http.Handler {
 		if s.options.altSvc && r.ProtoMajor < 3 && r.TLS != nil {
 			w.Header().Set("Alt-Svc", altSvc(r))
 		}
-		body := &countedBody{r.Body, newContent()}
+		body := &countedBody{r.Body, newContent(), event.StartNs}
 		r.Body = body
 		response := &countedResponse{ResponseWriter: w, status: http.StatusOK, content: newContent()}
 		next.ServeHTTP(response, r)
 		event.EndNs = engine.Now()
+		event.ReceivedNs, event.RespondedNs = &body.readNs, response.beganNs
 		event.RequestBytes, event.RequestDigest = body.bytes, body.digest()
 		event.ResponseBytes, event.ResponseDigest = response.bytes, response.digest()
 		event.exchangeEvent, event.fieldsEvent = response.exchange, response.fields
@@ -170,10 +171,14 @@ func parseID(text string) *uint32 {
 type countedBody struct {
 	io.ReadCloser
 	content
+	readNs int64 // when its last byte was read, or its head
 }
 
 func (b *countedBody) Read(part []byte) (int, error) {
 	n, err := b.ReadCloser.Read(part)
+	if n > 0 {
+		b.readNs = engine.Now()
+	}
 	b.add(part[:n])
 	return n, err
 }
@@ -185,15 +190,25 @@ type countedResponse struct {
 	fields   fieldsEvent
 	auth     authEvent
 	status   int
-	failed   bool // the client has left
+	beganNs  *int64 // just before its first byte was handed to net/http
+	failed   bool   // the client has left
+}
+
+func (r *countedResponse) begin() {
+	if r.beganNs == nil {
+		now := engine.Now()
+		r.beganNs = &now
+	}
 }
 
 func (r *countedResponse) WriteHeader(status int) {
+	r.begin()
 	r.status = status
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *countedResponse) Write(part []byte) (int, error) {
+	r.begin()
 	n, err := r.ResponseWriter.Write(part)
 	r.add(part[:n])
 	r.failed = r.failed || err != nil

@@ -38,6 +38,8 @@ type requestEvent struct {
 	Path           string  `json:"path"`
 	Authority      string  `json:"authority,omitempty"`
 	StartNs        int64   `json:"start_ns"`
+	ReceivedNs     *int64  `json:"received_ns,omitempty"`
+	RespondedNs    *int64  `json:"responded_ns,omitempty"`
 	EndNs          int64   `json:"end_ns"`
 	EarlyData      bool    `json:"early_data"`
 	RequestBytes   uint64  `json:"request_bytes"`

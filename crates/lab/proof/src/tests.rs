@@ -48,6 +48,8 @@ pub(super) fn request(id: u32, start_ns: u64) -> ServerEvent {
         path: "/echo".into(),
         authority: Some("origin.test:8443".into()),
         start_ns,
+        received_ns: None,
+        responded_ns: None,
         end_ns: start_ns + 10,
         early_data: false,
         request_bytes: 2,

@@ -36,6 +36,9 @@ struct Inner {
     fields_digest: OnceLock<String>,
     auth: OnceLock<AuthScheme>,
     verify_ns: AtomicU64,
+    /// When the last byte of the request was read.
+    received_ns: AtomicU64,
+    responded_ns: OnceLock<u64>,
 }
 
 struct Head {
@@ -69,6 +72,7 @@ impl RequestAccounting {
     ) -> Self {
         connection.activity.touch();
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        let start_ns = monotonic_ns();
         Self(Arc::new(Inner {
             connection: connection.clone(),
             head: Head {
@@ -78,7 +82,7 @@ impl RequestAccounting {
                 method: head.method.to_string(),
                 path: path.to_owned(),
                 authority: head::authority(head).map(str::to_owned),
-                start_ns: monotonic_ns(),
+                start_ns,
                 early_data,
             },
             request: Mutex::default(),
@@ -87,6 +91,8 @@ impl RequestAccounting {
             fields_digest: OnceLock::new(),
             auth: OnceLock::new(),
             verify_ns: AtomicU64::new(0),
+            received_ns: AtomicU64::new(start_ns),
+            responded_ns: OnceLock::new(),
         }))
     }
 
@@ -100,8 +106,18 @@ impl RequestAccounting {
         self.0.connection.activity.touch();
     }
 
-    pub(crate) fn add_received(&self, content: &[u8]) {
+    /// Records that data of the request was read, which may be framed.
+    pub(crate) fn record_read(&self) {
         self.touch();
+        self.0.received_ns.store(monotonic_ns(), Ordering::Relaxed);
+    }
+
+    /// Records that the response's head goes to the transport.
+    pub(crate) fn record_response(&self) {
+        self.0.responded_ns.get_or_init(monotonic_ns);
+    }
+
+    pub(crate) fn add_received(&self, content: &[u8]) {
         add(&self.0.request, content);
     }
 
@@ -166,6 +182,8 @@ impl RequestAccounting {
             path: path.clone(),
             authority: authority.clone(),
             start_ns: *start_ns,
+            received_ns: Some(self.0.received_ns.load(Ordering::Relaxed)),
+            responded_ns: self.0.responded_ns.get().copied(),
             end_ns: monotonic_ns(),
             early_data: *early_data,
             request_bytes,

@@ -63,6 +63,7 @@ pub(crate) fn count_response(
     response: Response<Body>,
     accounting: RequestAccounting,
 ) -> Response<CountedResponseBody> {
+    accounting.record_response();
     let mut status = response.status().as_u16();
     if accounting.is_grpc() {
         status = grpc_status(response.headers()).unwrap_or(GRPC_UNKNOWN);
@@ -95,9 +96,8 @@ where
                 return Poll::Ready(Some(Err(BodyError::TooLarge)));
             };
             self.remaining = remaining;
-            if self.accounting.is_grpc() {
-                self.accounting.touch();
-            } else {
+            self.accounting.record_read();
+            if !self.accounting.is_grpc() {
                 self.accounting.add_received(data);
             }
         }
