@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use explain::{Crossings, Leg, Request, Transport};
+use explain::{Crossings, Http, Leg, Request, Served};
 use link::tap::{Fate, TapRecord};
 use link::{Direction, PathSpec, RateSpec};
 
@@ -22,17 +22,21 @@ fn main() {
         let tap = download(packets);
         let end_ns = tap.iter().map(|packet| packet.departure_ns).max();
         let request = Request {
-            transport: Transport::Tcp,
+            http: Http::Two,
             port: 4_000,
             start_ns: 0,
             end_ns: end_ns.unwrap_or_default(),
             sent_ns: None,
+            received_ns: None,
             secured_ns: None,
-            opens: false,
             nodelay: [false; 2],
-            server_ns: Some((DELAY_NS, DELAY_NS)),
+            served: Some(Served {
+                read_ns: DELAY_NS,
+                received_ns: Some(DELAY_NS),
+                responded_ns: Some(DELAY_NS),
+                written_ns: DELAY_NS,
+            }),
             request_bytes: 0,
-            response_bytes: packets as u64 * 900,
         };
         let leg = Leg::of(&PathSpec {
             delay_ns: DELAY_NS,

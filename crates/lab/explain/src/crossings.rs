@@ -7,15 +7,24 @@ use link::tap::{Fate, TCP, TapRecord, UDP};
 
 use crate::flow::Flow;
 use crate::leg::Leg;
-use crate::packet::{Packet, Transport, side};
+use crate::packet::{Packet, Transport, opens_tcp, side};
 use crate::streams::Streams;
+
+/// A full segment has at least this payload where the MTU is at least 1,280 bytes (RFC 8200 section 5), with 20 bytes
+/// of options.
+const LEAST_FULL_BYTES: u16 = 1_200;
 
 /// The packets of a cell.
 #[derive(Debug)]
 pub struct Crossings {
     pub(crate) packets: Vec<Packet>,
     pub(crate) flows: Vec<Flow>,
-    of_port: BTreeMap<(Transport, u16), usize>,
+    /// The connections from a client's port, in turn.
+    of_port: BTreeMap<(Transport, u16), Vec<usize>>,
+    /// Round-trip time of the empty link.
+    pub(crate) rtt_ns: u64,
+    /// Payload of TCP's longest segment, which is full.
+    pub(crate) full_bytes: u16,
 }
 
 impl Crossings {
@@ -26,10 +35,12 @@ impl Crossings {
             packets: Vec::with_capacity(tap.len()),
             flows: Vec::new(),
             of_port: BTreeMap::new(),
+            rtt_ns: up.delay_ns.saturating_add(down.delay_ns),
+            full_bytes: LEAST_FULL_BYTES,
         };
         let mut order: Vec<usize> = (0..tap.len()).collect();
         order.sort_by_key(|&index| (tap[index].arrival_ns, index));
-        let mut streams = BTreeMap::new();
+        let mut streams: Vec<Streams> = Vec::new();
         let mut last: [Option<usize>; 2] = [None; 2];
         for index in order {
             let record = &tap[index];
@@ -42,7 +53,8 @@ impl Crossings {
             if record.stray || !is_offered {
                 continue;
             }
-            let flow = crossings.flow(transport, record.client_port());
+            let flow = crossings.flow(transport, record, &streams);
+            streams.resize_with(crossings.flows.len(), Streams::default);
             let side = side(record.direction);
             let leg = [up, down][side];
             let number = crossings.packets.len();
@@ -55,13 +67,15 @@ impl Crossings {
                 let front = last[side].map(|front: usize| &crossings.packets[front]);
                 let free_ns = front.map_or(0, |front| front.left_ns);
                 let latest_ns = packet.delivery_ns.unwrap_or(u64::MAX);
-                packet.left_ns = leg.left_ns(record, free_ns).min(latest_ns);
+                let service = leg.service(record, free_ns, packet.delivery_ns.is_some());
+                packet.left_ns = service.left_ns.min(latest_ns);
+                packet.begin_ns = service.begin_ns.min(packet.left_ns);
                 packet.behind = last[side].filter(|_| packet.arrival_ns < free_ns);
                 last[side] = Some(number);
             }
             if transport == Transport::Tcp {
-                let stream: &mut Streams = streams.entry(flow).or_default();
-                stream.place(&mut packet, record, number);
+                streams[flow].place(&mut packet, record, number);
+                crossings.full_bytes = crossings.full_bytes.max(packet.payload_bytes);
             }
             crossings.flows[flow].add(number, &packet);
             crossings.packets.push(packet);
@@ -72,17 +86,26 @@ impl Crossings {
         crossings
     }
 
-    /// Returns the number of the flow from a client's port.
-    pub(crate) fn flow_of(&self, transport: Transport, port: u16) -> Option<usize> {
-        self.of_port.get(&(transport, port)).copied()
+    /// Returns the number of the last connection from a client's port that had begun by a time.
+    pub(crate) fn flow_of(&self, transport: Transport, port: u16, by_ns: u64) -> Option<usize> {
+        let flows = self.of_port.get(&(transport, port))?.iter().rev().copied();
+        let begun_ns = |flow: usize| self.flows[flow].begun_ns(&self.packets);
+        let mut begun = flows.filter(|&flow| begun_ns(flow).is_some_and(|at_ns| at_ns <= by_ns));
+        begun.next()
     }
 
-    fn flow(&mut self, transport: Transport, port: u16) -> usize {
-        let next = self.flows.len();
-        let flow = *self.of_port.entry((transport, port)).or_insert(next);
-        if flow == next {
+    /// Returns the connection of a packet. A SYN begins one unless it repeats that of the last from its port.
+    fn flow(&mut self, transport: Transport, record: &TapRecord, streams: &[Streams]) -> usize {
+        let key = (transport, record.client_port());
+        let flows = self.of_port.entry(key).or_default();
+        let is_new = match flows.last() {
+            None => true,
+            Some(&last) => opens_tcp(record) && !streams[last].may_have_begun_with(record),
+        };
+        if is_new {
+            flows.push(self.flows.len());
             self.flows.push(Flow::default());
         }
-        flow
+        flows[flows.len() - 1]
     }
 }

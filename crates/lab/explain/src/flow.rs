@@ -4,10 +4,18 @@ use link::Direction;
 
 use crate::packet::{Packet, side};
 
-/// The packets of one connection, or of several in turn from the same port: up and down.
+/// The types of TLS records (RFC 8446 section 5.1): the hello, what precedes an encrypted message of the handshake,
+/// and whatever is encrypted.
+const TLS_HANDSHAKE: u8 = 22;
+const TLS_CIPHER_CHANGE: u8 = 20;
+const TLS_DATA: u8 = 23;
+
+/// The packets of one connection, up and down.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     sides: [Side; 2],
+    /// TCP with TLS: the client's first packet after its last message of the handshake, or with it.
+    pub(crate) last_of_tls_handshake: Option<usize>,
 }
 
 impl Flow {
@@ -26,6 +34,19 @@ impl Flow {
         for side in &mut self.sides {
             side.finish(packets);
         }
+        let up = self.sides[0].sent.iter().copied();
+        let mut with_data = up.filter(|&number| packets[number].payload_bytes > 0);
+        let first = with_data.next().map(|number| packets[number].first_byte);
+        let mut later = with_data.skip_while(|&number| {
+            !matches!(packets[number].first_byte, TLS_CIPHER_CHANGE | TLS_DATA)
+        });
+        self.last_of_tls_handshake = later.next().filter(|_| first == Some(TLS_HANDSHAKE));
+    }
+
+    /// Returns when its first packet arrived at the link.
+    pub(crate) fn begun_ns(&self, packets: &[Packet]) -> Option<u64> {
+        let first = self.sides.iter().filter_map(|side| side.sent.first());
+        first.map(|&number| packets[number].arrival_ns).min()
     }
 
     /// Returns what was sent in the direction opposite to this one.
@@ -64,6 +85,21 @@ impl Side {
         let place = self.sent.partition_point(|&at| at < number);
         let last = place.checked_sub(1)?;
         Some((self.sent[last], self.sums[last]))
+    }
+
+    /// Returns the sums over what was sent before this packet.
+    pub(crate) fn sums_before(&self, number: usize) -> Sums {
+        self.before(number)
+            .map_or(Sums::default(), |(_, sums)| sums)
+    }
+
+    /// Returns the sums over what was sent up to a time.
+    pub(crate) fn sums_until(&self, packets: &[Packet], ns: u64) -> Sums {
+        let place = self
+            .sent
+            .partition_point(|&at| packets[at].arrival_ns <= ns);
+        let last = place.checked_sub(1);
+        last.map_or(Sums::default(), |last| self.sums[last])
     }
 
     fn add(&mut self, number: usize, packet: &Packet) {

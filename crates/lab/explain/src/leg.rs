@@ -3,12 +3,18 @@
 use link::tap::TapRecord;
 use link::{PathSpec, RateSpec};
 
+/// A link delivers a packet at most so much later than its model says, unless it was closed.
+const LATE_NS: u64 = 1_000_000;
+
 /// One direction of the link.
 #[derive(Clone, Copy, Debug)]
 pub struct Leg {
     /// Delay after the bottleneck.
-    delay_ns: u64,
+    pub(crate) delay_ns: u64,
+    jitter_ns: u64,
     rate: Rate,
+    /// The link is closed at times.
+    has_gate: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -20,31 +26,61 @@ enum Rate {
     Varying,
 }
 
+/// When the bottleneck served a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Service {
+    /// It began to, after it was free and open.
+    pub(crate) begin_ns: u64,
+    /// The packet had left it.
+    pub(crate) left_ns: u64,
+}
+
 impl Leg {
     /// Returns the leg that a path's settings describe.
     pub fn of(path: &PathSpec) -> Leg {
         let rate = match &path.rate {
-            _ if path.gate.is_some() => Rate::Varying,
             RateSpec::Unlimited => Rate::Unlimited,
             RateSpec::Constant { bps } => Rate::Bps(bps.get()),
             RateSpec::Trace(_) => Rate::Varying,
         };
         Leg {
             delay_ns: path.delay_ns,
+            jitter_ns: path.jitter_ns,
+            // A trace has outages of its own.
+            has_gate: path.gate.is_some() && !matches!(rate, Rate::Varying),
             rate,
         }
     }
 
-    /// Returns when a packet left the bottleneck, which was free from `free_ns` on.
-    pub(crate) fn left_ns(&self, packet: &TapRecord, free_ns: u64) -> u64 {
-        let begin_ns = packet.arrival_ns.max(free_ns);
-        match self.rate {
-            Rate::Unlimited => packet.arrival_ns,
+    /// Returns when a packet was served by the bottleneck, which was free from `free_ns` on. `was_delivered` says that
+    /// its departure from the whole link is known.
+    pub(crate) fn service(&self, packet: &TapRecord, free_ns: u64, was_delivered: bool) -> Service {
+        let free_ns = packet.arrival_ns.max(free_ns);
+        let takes_ns = match self.rate {
+            Rate::Unlimited | Rate::Varying => 0,
             Rate::Bps(bps) => {
                 let ns = u128::from(packet.ip_bytes) * 8_000_000_000 / u128::from(bps);
-                begin_ns.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
+                u64::try_from(ns).unwrap_or(u64::MAX)
             }
-            Rate::Varying => (packet.departure_ns.saturating_sub(self.delay_ns)).max(begin_ns),
+        };
+        // The earliest at which the packet can have left: its delay was at most so long.
+        let longest_ns = self.delay_ns.saturating_add(self.jitter_ns);
+        let shown_ns = packet.departure_ns.saturating_sub(longest_ns);
+        let shown_begin_ns = shown_ns.saturating_sub(takes_ns);
+        let was_closed =
+            self.has_gate && was_delivered && shown_begin_ns > free_ns.saturating_add(LATE_NS);
+        let begin_ns = match self.rate {
+            _ if was_closed => shown_begin_ns,
+            Rate::Unlimited => packet.arrival_ns,
+            Rate::Bps(_) | Rate::Varying => free_ns,
+        };
+        let left_ns = begin_ns.saturating_add(takes_ns);
+        Service {
+            begin_ns,
+            left_ns: match self.rate {
+                Rate::Varying if was_delivered => left_ns.max(shown_ns),
+                _ => left_ns,
+            },
         }
     }
 }

@@ -31,9 +31,13 @@
 
 mod crossings;
 mod flow;
+mod handshake;
 mod leg;
+mod loss;
 mod packet;
 mod part;
+mod path;
+mod queue;
 mod reason;
 mod request;
 mod streams;
@@ -41,10 +45,9 @@ mod walk;
 
 pub use crossings::Crossings;
 pub use leg::Leg;
-pub use packet::Transport;
 pub use part::{Part, Parts};
-pub use request::Request;
-pub use walk::{Path, Step};
+pub use path::{Path, Step};
+pub use request::{Http, Request, Served};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A packet on its way across the link.
 
 use link::Direction;
-use link::tap::{Fate, SYN, TCP, TapRecord};
+use link::tap::{ACK, Fate, SYN, TCP, TapRecord};
 
 /// A QUIC packet with one ACK frame and a few ranges is at most so long: 1 byte of flags, 8 to 20 of connection id, 1
 /// to 4 of packet number, 16 of tag (RFC 9000 section 17.3, RFC 9001 section 5.3).
@@ -9,8 +9,7 @@ const QUIC_ACK_BYTES: u16 = 55;
 
 /// The transport of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Transport {
-    /// TCP.
+pub(crate) enum Transport {
     Tcp,
     /// QUIC over UDP.
     Quic,
@@ -24,6 +23,8 @@ pub(crate) struct Packet {
     pub(crate) direction: Direction,
     pub(crate) flow: usize,
     pub(crate) arrival_ns: u64,
+    /// When the bottleneck began to send it.
+    pub(crate) begin_ns: u64,
     /// When the bottleneck had sent it; its arrival if it was dropped before.
     pub(crate) left_ns: u64,
     /// When its receiver got it; absent if it was dropped, or on the link when the window ended.
@@ -51,6 +52,7 @@ impl Packet {
             direction: record.direction,
             flow,
             arrival_ns: record.arrival_ns,
+            begin_ns: record.arrival_ns,
             left_ns: record.arrival_ns,
             delivery_ns: delivered.then(|| record.departure_ns.max(record.arrival_ns)),
             was_dropped: matches!(record.fate, Fate::Dropped(_)),
@@ -71,6 +73,11 @@ impl Packet {
             Transport::Quic => self.payload_bytes > QUIC_ACK_BYTES,
         }
     }
+}
+
+/// Reports whether a packet asks for a TCP connection.
+pub(crate) fn opens_tcp(record: &TapRecord) -> bool {
+    record.protocol == TCP && record.tcp_flags & (SYN | ACK) == SYN
 }
 
 /// Returns 0 for up and 1 for down.

@@ -27,6 +27,8 @@ pub enum Part {
     WindowAfterLoss,
     /// Round trips in which a sender waited for credit although its congestion window had room (RFC 9113 section 6.9).
     FlowControl,
+    /// The client waited until an earlier response on the HTTP/1.1 connection was complete (RFC 9112 section 9.3).
+    ConnectionBusy,
     /// The round trip of request and response.
     Exchange,
     /// The bottleneck sent bytes of this connection.
@@ -35,6 +37,8 @@ pub enum Part {
     LinkBusyCopies,
     /// The bottleneck sent bytes of other connections.
     LinkBusyOthers,
+    /// The link carried nothing: an outage or a handover.
+    LinkClosed,
     /// The round trip in which acknowledgements told of a loss (RFC 5681 section 3.2, RFC 9002 section 6.1).
     LossFast,
     /// A timer told of a loss, with the round trip before it (RFC 6298, RFC 9002 section 6.2).
@@ -49,7 +53,7 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order in which they are shown.
-    pub const ALL: [Part; 20] = [
+    pub const ALL: [Part; 22] = [
         Part::TcpHandshake,
         Part::TlsHandshake,
         Part::QuicHandshake,
@@ -57,6 +61,7 @@ impl Part {
         Part::Settings,
         Part::Nagle,
         Part::DelayedAck,
+        Part::ConnectionBusy,
         Part::Exchange,
         Part::CongestionWindow,
         Part::WindowAfterLoss,
@@ -64,6 +69,7 @@ impl Part {
         Part::LinkBusy,
         Part::LinkBusyCopies,
         Part::LinkBusyOthers,
+        Part::LinkClosed,
         Part::LossFast,
         Part::LossTimer,
         Part::Timer,
@@ -90,6 +96,8 @@ impl Part {
             Part::LinkBusy => "link_busy",
             Part::LinkBusyCopies => "link_busy_copies",
             Part::LinkBusyOthers => "link_busy_others",
+            Part::LinkClosed => "link_closed",
+            Part::ConnectionBusy => "connection_busy",
             Part::LossFast => "loss_fast",
             Part::LossTimer => "loss_timer",
             Part::DelayedAck => "delayed_ack",

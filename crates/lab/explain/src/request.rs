@@ -1,13 +1,35 @@
 //! A request, and what is known of its connection.
 
-use crate::flow::Flow;
+use link::Direction;
+
+use crate::flow::{Flow, Side};
 use crate::packet::{Packet, Transport};
+
+/// The version of HTTP that carries a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Http {
+    /// HTTP/1.1: one request at a time on a connection.
+    One,
+    /// HTTP/2, which carries gRPC too.
+    Two,
+    /// HTTP/3, over QUIC.
+    Three,
+}
+
+impl Http {
+    pub(crate) fn transport(self) -> Transport {
+        match self {
+            Http::One | Http::Two => Transport::Tcp,
+            Http::Three => Transport::Quic,
+        }
+    }
+}
 
 /// A request, by the clock of the packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// The transport of its connection.
-    pub transport: Transport,
+    /// The version of HTTP.
+    pub http: Http,
     /// The client's port.
     pub port: u16,
     /// The application's call.
@@ -16,18 +38,29 @@ pub struct Request {
     pub end_ns: u64,
     /// The application had handed the request over to its transport, if the client tells.
     pub sent_ns: Option<u64>,
-    /// The handshake of TLS or QUIC was done, if it was done within the call and the client tells.
+    /// The last byte of the response had arrived, if the client tells. Decoding follows.
+    pub received_ns: Option<u64>,
+    /// The handshake of TLS or QUIC was done, if either end tells.
     pub secured_ns: Option<u64>,
-    /// The call opened the connection.
-    pub opens: bool,
     /// Nagle's algorithm is known to be off at the client, and at the server.
     pub nodelay: [bool; 2],
-    /// The server had read the request's head, and had handed over the response, by its log.
-    pub server_ns: Option<(u64, u64)>,
+    /// What the server's log tells.
+    pub served: Option<Served>,
     /// Bytes of the request's body.
     pub request_bytes: u64,
-    /// Bytes of the response's body.
-    pub response_bytes: u64,
+}
+
+/// A request in the server's log.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// The head had been read.
+    pub read_ns: u64,
+    /// The last byte of the request had been read, if the server tells.
+    pub received_ns: Option<u64>,
+    /// Just before the response's head was handed to the transport, if the server tells.
+    pub responded_ns: Option<u64>,
+    /// The whole response had been handed to the transport.
+    pub written_ns: u64,
 }
 
 /// A request with the packets of its connection.
@@ -37,9 +70,40 @@ pub(crate) struct Observed<'a> {
     /// All packets of the cell.
     pub(crate) packets: &'a [Packet],
     pub(crate) flow: &'a Flow,
+    /// Round-trip time of the empty link.
+    pub(crate) rtt_ns: u64,
+    /// Payload of a segment that is full.
+    pub(crate) full_bytes: u16,
 }
 
-impl Observed<'_> {
+impl<'a> Observed<'a> {
+    pub(crate) fn packet(&self, number: usize) -> &'a Packet {
+        &self.packets[number]
+    }
+
+    /// Returns what the packet's sender sent.
+    pub(crate) fn own(&self, number: usize) -> &'a Side {
+        self.flow.side(self.packets[number].direction)
+    }
+
+    /// Returns what the packet's sender received.
+    pub(crate) fn received(&self, number: usize) -> &'a Side {
+        self.flow.other_side(self.packets[number].direction)
+    }
+
+    /// Reports whether a packet has anything but an acknowledgement.
+    pub(crate) fn has_data(&self, packet: &Packet) -> bool {
+        packet.has_data(self.request.http.transport())
+    }
+
+    /// Returns the last packet with data that the sender of this one sent before it.
+    pub(crate) fn previous_data(&self, number: usize) -> Option<usize> {
+        let sent = &self.own(number).sent;
+        let earlier = sent[..sent.partition_point(|&at| at < number)].iter();
+        let mut earlier = earlier.rev().copied();
+        earlier.find(|&at| self.has_data(&self.packets[at]))
+    }
+
     /// Returns the last packet that was delivered by a time and meets a condition.
     pub(crate) fn latest(
         &self,
@@ -56,5 +120,22 @@ impl Observed<'_> {
     pub(crate) fn delivery_ns(&self, number: usize) -> u64 {
         let packet = &self.packets[number];
         packet.delivery_ns.unwrap_or(packet.left_ns)
+    }
+
+    /// Returns when the server had read the whole request. Without a log, nothing tells.
+    pub(crate) fn request_read_ns(&self) -> Option<u64> {
+        let served = self.request.served?;
+        match self.request.request_bytes {
+            0 => Some(served.received_ns.unwrap_or(served.read_ns)),
+            _ => served.received_ns,
+        }
+    }
+
+    /// Returns when the application had handed over all that a packet's sender sends of this call, if it tells.
+    pub(crate) fn handed_over_ns(&self, direction: Direction) -> Option<u64> {
+        match direction {
+            Direction::Up => self.request.sent_ns,
+            Direction::Down => self.request.served.map(|served| served.written_ns),
+        }
     }
 }

@@ -21,15 +21,15 @@ struct Stream {
 }
 
 impl Streams {
+    /// Reports whether a SYN can be the one that the connection began with.
+    pub(crate) fn may_have_begun_with(&self, record: &TapRecord) -> bool {
+        let stream = self.sides[side(record.direction)].as_ref();
+        stream.is_none_or(|stream| stream.origin == record.seq)
+    }
+
     /// Gives a packet its place in the streams, and finds the first packet with the same bytes.
     pub(crate) fn place(&mut self, packet: &mut Packet, record: &TapRecord, number: usize) {
         let side = side(packet.direction);
-        // A SYN without an acknowledgement begins another connection from the same port.
-        let opens = packet.is_syn && record.tcp_flags & ACK == 0;
-        let same = |stream: &Stream| stream.origin == record.seq;
-        if opens && !self.sides[side].as_ref().is_some_and(same) {
-            self.sides = [None, None];
-        }
         let bytes = u64::from(record.sequence_length());
         let stream = self.sides[side].get_or_insert_with(|| Stream {
             origin: record.seq,

@@ -78,7 +78,7 @@ impl<'a> Log<'a> {
 
     /// Returns the request of a call that was answered. Of several, e.g. where a client asked again because its
     /// connection was silent, that is the one from the port that the row claims, or else the last.
-    pub(super) fn answered(&self, row: &Row) -> Option<&'a RequestEvent> {
+    pub fn answered(&self, row: &Row) -> Option<&'a RequestEvent> {
         let hits = self.requests.get(&row.id)?;
         let port_of = |hit: &RequestEvent| Some(self.connections.get(&hit.connection)?.peer_port);
         let mut claimed = hits.iter().rev();

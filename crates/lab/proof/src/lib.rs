@@ -38,10 +38,10 @@ use record::{Call, CallResult, ConnectionSettings, Exchange, Proof};
 use study::plan::PlannedStep;
 
 use connection::seen_protocol;
-use log::Log;
 use request::PlannedRequests;
 
 pub use claim::Claim;
+pub use log::Log;
 pub use origin::{CONNECTIONS_PER_SERVER, Destination};
 pub use packets::{Accepted, prove_by_packets};
 pub use timing::highest_bps;

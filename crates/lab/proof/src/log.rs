@@ -6,7 +6,7 @@ use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use record::{ConnectionSettings, Sender};
 
 /// The server's log, indexed.
-pub(super) struct Log<'a> {
+pub struct Log<'a> {
     pub(super) connections: BTreeMap<u64, &'a ConnectionEvent>,
     /// What the server told of its sending on each connection that ended.
     senders: BTreeMap<u64, &'a Sender>,
@@ -18,7 +18,7 @@ pub(super) struct Log<'a> {
 
 impl<'a> Log<'a> {
     /// Indexes a log, or returns what cannot be true in it.
-    pub(super) fn new(log: &'a [ServerEvent]) -> Result<Log<'a>, String> {
+    pub fn new(log: &'a [ServerEvent]) -> Result<Log<'a>, String> {
         let mut indexed = Log {
             connections: BTreeMap::new(),
             senders: BTreeMap::new(),
@@ -60,6 +60,11 @@ impl<'a> Log<'a> {
             .values_mut()
             .for_each(|hits| hits.sort_by_key(|r| r.start_ns));
         Ok(indexed)
+    }
+
+    /// Returns the connection with this number, if its handshake completed.
+    pub fn connection(&self, number: u64) -> Option<&'a ConnectionEvent> {
+        self.connections.get(&number).copied()
     }
 
     /// Returns the settings of each connection with the client's port.

@@ -17,7 +17,7 @@ fn a_first_request_over_tcp_takes_three_round_trips() {
     let answered = tape.send(Down, asked + 5 * MS, 150);
     let parts = tape.parts(&Request {
         secured_ns: Some(secured),
-        server_ns: Some((asked, asked + 5 * MS)),
+        served: served(asked, asked + 5 * MS),
         ..request(Transport::Tcp, start, answered + MS)
     });
     assert_eq!(
@@ -46,7 +46,7 @@ fn a_first_request_over_quic_takes_two_round_trips() {
     let answered = tape.send(Down, asked + 80 * MS, 150);
     let parts = tape.parts(&Request {
         secured_ns: Some(secured),
-        server_ns: Some((asked, asked + 80 * MS)),
+        served: served(asked, asked + 80 * MS),
         ..request(Transport::Quic, start, answered)
     });
     assert_eq!(
@@ -74,7 +74,7 @@ fn a_long_chain_over_quic_meets_the_amplification_limit() {
     let answered = tape.send(Down, asked, 150);
     let parts = tape.parts(&Request {
         secured_ns: Some(flight),
-        server_ns: Some((asked, asked)),
+        served: served(asked, asked),
         ..request(Transport::Quic, 0, answered)
     });
     let expected = [
@@ -98,7 +98,7 @@ fn a_client_waits_for_settings() {
     let answered = tape.send(Down, asked, 150);
     let parts = tape.parts(&Request {
         secured_ns: Some(secured),
-        server_ns: Some((asked, asked)),
+        served: served(asked, asked),
         ..request(Transport::Tcp, 0, answered)
     });
     let expected = [

@@ -28,8 +28,7 @@ fn with_loss(transport: Transport, lost: usize) -> Parts {
         tape.packets.last_mut().unwrap().seq = tape.packets[copied].seq;
     }
     tape.parts(&Request {
-        server_ns: Some((asked, asked)),
-        response_bytes: 5 * u64::from(FULL),
+        served: served(asked, asked),
         ..request(transport, start, end)
     })
 }
@@ -54,7 +53,6 @@ fn a_loss_of_an_earlier_request_is_not_repaired_by_this_one() {
     let asked = tape.send(Up, start, 200);
     let answered = tape.send(Down, asked, FULL);
     let parts = tape.parts(&Request {
-        response_bytes: u64::from(FULL),
         ..request(Transport::Quic, start, answered)
     });
     assert_eq!(
@@ -76,7 +74,7 @@ fn a_copy_of_delivered_bytes_completes_nothing() {
     tape.send(Down, asked + 5 * MS, 150);
     tape.packets.last_mut().unwrap().seq = copied;
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked)),
+        served: served(asked, asked),
         ..request(Transport::Tcp, start, answered + 9 * MS)
     });
     let expected = [(Part::Exchange, RTT), (Part::Client, 9 * MS)];
@@ -94,7 +92,7 @@ fn a_lost_syn_is_repaired_by_a_timer() {
     let asked = tape.send(Up, connected, 200);
     let answered = tape.send(Down, asked, 150);
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked)),
+        served: served(asked, asked),
         ..request(Transport::Tcp, 0, answered)
     });
     let expected = [
@@ -102,5 +100,98 @@ fn a_lost_syn_is_repaired_by_a_timer() {
         (Part::Exchange, RTT),
         (Part::LossTimer, 1_000 * MS),
     ];
+    assert_eq!(present(&parts), expected);
+}
+
+/// The server's answer to a SYN or a first flight is lost: the client repeats what had arrived.
+#[test]
+fn a_lost_answer_is_repaired_by_the_clients_timer() {
+    for transport in [Transport::Tcp, Transport::Quic] {
+        let mut tape = Tape::new(transport);
+        let repeated = 300 * MS;
+        let asked = match transport {
+            Transport::Tcp => {
+                let arrived = tape.send(Up, 0, 0);
+                tape.packets[0].tcp_flags = SYN;
+                tape.lose(Down, arrived, 0);
+                tape.packets[1].tcp_flags = SYN | ACK;
+                let connected = tape.open(repeated);
+                tape.packets[2].seq = 0;
+                tape.packets[3].seq = 0;
+                tape.send(Up, connected, 200)
+            }
+            Transport::Quic => {
+                let hello = tape.shake(Up, 0, 1_200);
+                tape.push(PORT, Down, hello, 1_200, true, 0xc0);
+                let hello = tape.shake(Up, repeated, 1_200);
+                let secured = tape.shake(Down, hello, 1_200);
+                tape.send(Up, secured, 200)
+            }
+        };
+        let answered = tape.send(Down, asked, 150);
+        let parts = tape.parts(&Request {
+            secured_ns: (transport == Transport::Quic).then_some(asked - DELAY),
+            served: served(asked, asked),
+            ..request(transport, 0, answered)
+        });
+        assert_eq!(parts[Part::LossTimer], repeated, "{parts:?}");
+        assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+        assert_eq!(parts[Part::Client], 0, "{parts:?}");
+    }
+}
+
+/// A QUIC server that pauses after an acknowledgement was lost repairs nothing: it worked.
+#[test]
+fn a_lost_acknowledgement_is_not_repaired() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.lose(Down, asked, 30);
+    let answered = tape.send(Down, asked + 40 * MS, FULL);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked + 40 * MS),
+        ..request(Transport::Quic, start, answered)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::Server, 40 * MS)];
+    assert_eq!(present(&parts), expected);
+}
+
+/// QUIC finds a loss an eighth of a round trip after the acknowledgement that shows it (RFC 9002 section 6.1.2).
+#[test]
+fn the_time_threshold_of_quic_is_no_timer() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.lose(Down, asked, FULL);
+    let delivered = tape.send(Down, asked, FULL);
+    let acked = tape.send(Up, delivered, 30);
+    let end = tape.send(Down, acked + RTT / 8, FULL);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Quic, start, end)
+    });
+    assert_eq!(parts[Part::LossFast], RTT, "{parts:?}");
+    assert_eq!(parts[Part::LossTimer], 0, "{parts:?}");
+}
+
+/// The window of a response is reduced by losses of its own, and not by those of the connection's past.
+#[test]
+fn losses_of_earlier_requests_do_not_name_the_window() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    tape.lose(Down, 100 * MS, FULL);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut delivered = 0;
+    for _ in 0..10 {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    let acked = tape.send(Up, delivered, 0);
+    let end = tape.send(Down, acked, FULL);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, end)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::CongestionWindow, RTT)];
     assert_eq!(present(&parts), expected);
 }

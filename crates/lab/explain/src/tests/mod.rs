@@ -2,7 +2,10 @@
 //! made.
 
 mod handshakes;
+mod links;
 mod losses;
+mod pauses;
+mod sharing;
 mod tiling;
 mod transfers;
 mod waits;
@@ -13,6 +16,7 @@ use link::tap::{Fate, TapRecord};
 use link::{Cause, Direction, PathSpec, RateSpec};
 
 use super::*;
+use crate::packet::Transport;
 use Direction::{Down, Up};
 
 const MS: u64 = 1_000_000;
@@ -183,18 +187,30 @@ fn client_port(packet: &TapRecord) -> u16 {
 
 fn request(transport: Transport, start_ns: u64, end_ns: u64) -> Request {
     Request {
-        transport,
+        http: match transport {
+            Transport::Tcp => Http::Two,
+            Transport::Quic => Http::Three,
+        },
         port: PORT,
         start_ns,
         end_ns,
         sent_ns: None,
+        received_ns: None,
         secured_ns: None,
         nodelay: [false; 2],
-        opens: start_ns <= 10 * MS,
-        server_ns: None,
+        served: None,
         request_bytes: 0,
-        response_bytes: 100,
     }
+}
+
+/// Returns the log of a server that read a request at once and responded just before it had written all.
+fn served(read_ns: u64, written_ns: u64) -> Option<Served> {
+    Some(Served {
+        read_ns,
+        received_ns: Some(read_ns),
+        responded_ns: Some(written_ns),
+        written_ns,
+    })
 }
 
 /// Checks what holds for every path: the steps tile the request, and each names a packet that exists.

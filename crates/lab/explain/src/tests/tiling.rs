@@ -46,9 +46,8 @@ proptest! {
         }
         let request = Request {
             secured_ns: (bytes % 2 == 0).then_some(start + took / 2),
-            server_ns: (bytes % 3 > 0).then_some((read, read + wrote)),
+            served: served(read, read + wrote).filter(|_| bytes % 3 > 0),
             request_bytes: bytes / 2,
-            response_bytes: bytes,
             ..request(transport, start, start + took)
         };
         tape.parts(&request);

@@ -29,8 +29,7 @@ fn a_window_that_grows_costs_round_trips() {
     // 10 + 20 + 40 of 70 packets.
     let end = slow_start(&mut tape, asked, 70);
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked)),
-        response_bytes: 70 * u64::from(FULL),
+        served: served(asked, asked),
         ..request(Transport::Tcp, start, end)
     });
     let expected = [(Part::Exchange, RTT), (Part::CongestionWindow, 2 * RTT)];
@@ -52,8 +51,7 @@ fn a_sender_with_everything_acknowledged_waits_for_credit() {
     let credited = tape.send(Up, delivered + 3 * MS, 30);
     let end = tape.send(Down, credited, FULL);
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked)),
-        response_bytes: 41 * u64::from(FULL),
+        served: served(asked, asked),
         ..request(Transport::Tcp, start, end)
     });
     let expected = [
@@ -80,8 +78,7 @@ fn credit_for_half_a_window_is_flow_control() {
     let credited = tape.send(Up, asked + DELAY + 4 * MS, 30);
     let end = tape.send(Down, credited, FULL);
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked)),
-        response_bytes: 41 * u64::from(FULL),
+        served: served(asked, asked),
         ..request(Transport::Tcp, start, end)
     });
     assert_eq!(parts[Part::FlowControl], RTT, "{parts:?}");
@@ -97,8 +94,7 @@ fn a_saturated_link_is_charged_as_bytes_over_rate() {
     let asked = tape.send(Up, start, 200);
     let end = slow_start(&mut tape, asked, 1_430);
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked)),
-        response_bytes: 1_430 * u64::from(FULL),
+        served: served(asked, asked),
         ..request(Transport::Tcp, start, end)
     });
     assert!(parts[Part::LinkBusy] * 100 > 95 * (end - start - RTT - parts[Part::CongestionWindow]));
@@ -117,7 +113,7 @@ fn another_flow_in_the_queue_is_charged_as_such() {
     }
     let end = tape.send(Down, asked, 150);
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked)),
+        served: served(asked, asked),
         ..request(Transport::Tcp, start, end)
     });
     // 100 packets of 1,440 bytes take 115.2 ms, of which 1 ms had passed; the request's own two take a little.

@@ -13,7 +13,7 @@ fn nagle_meets_a_delayed_acknowledgement() {
     let asked = tape.send(Up, acked, 300);
     let answered = tape.send(Down, asked + 2 * MS, 150);
     let parts = tape.parts(&Request {
-        server_ns: Some((asked, asked + 2 * MS)),
+        served: served(asked, asked + 2 * MS),
         request_bytes: 200,
         ..request(Transport::Tcp, start, answered)
     });
@@ -40,7 +40,7 @@ fn what_server_and_client_take_is_theirs() {
         tape.send(Up, asked + 30 * MS, 0);
         let answered = tape.send(Down, asked + 80 * MS, 150);
         let parts = tape.parts(&Request {
-            server_ns: Some((asked, asked + 80 * MS)),
+            served: served(asked, asked + 80 * MS),
             ..request(transport, start, answered)
         });
         let expected = [
@@ -62,18 +62,17 @@ fn the_response_to_an_upload_waits_for_its_last_byte() {
     let body = tape.send(Up, start + 70 * MS, FULL);
     let answered = tape.send(Down, body + 2 * MS, 150);
     let parts = tape.parts(&Request {
-        server_ns: Some((head, body + 2 * MS)),
+        served: Some(Served {
+            received_ns: Some(body),
+            ..served(head, body + 2 * MS).unwrap()
+        }),
         request_bytes: u64::from(FULL),
         sent_ns: Some(start + 70 * MS),
         ..request(Transport::Tcp, start, answered)
     });
     assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
     assert_eq!(parts[Part::Server], 2 * MS, "{parts:?}");
-    assert_eq!(
-        parts[Part::Client] + parts[Part::Timer],
-        70 * MS,
-        "{parts:?}"
-    );
+    assert_eq!(parts[Part::Client], 70 * MS, "{parts:?}");
 }
 
 /// A server of the user's own has no log.

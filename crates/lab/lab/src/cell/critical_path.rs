@@ -1,15 +1,18 @@
 //! Where the time of each call went: the critical path through the cell's packets.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use driver::protocol::{Clock, Protocol, Row};
-use explain::{Crossings, Leg, Request, Transport};
+use explain::{Crossings, Http, Leg, Request, Served};
 use link::Network;
 use link::window::{Socket, Window};
+use proof::Log;
 use record::CallResult;
-use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 
 use super::measured::Measured;
+
+/// TLS 1.2 as rustls names it.
+const TLS_1_2: &str = "TLSv1_2";
 
 /// Gives every call that succeeded its parts. Clients with a clock of their own get none, and connections whose port
 /// neither end reports.
@@ -20,15 +23,15 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
     let (up, down) = (Leg::of(&network.up), Leg::of(&network.down));
     let crossings = Crossings::of(&measured.tap, up, down);
     let rows: HashMap<u32, &Row> = measured.rows.iter().map(|row| (row.id, row)).collect();
-    let answered = answered(&measured.log);
-    let opened = opened(&measured.log);
+    // A log that cannot be true has failed the proof already.
+    let Ok(log) = Log::new(&measured.log) else {
+        return;
+    };
     for call in &mut measured.calls {
         let Some(&row) = rows.get(&call.id).filter(|_| call.result == CallResult::Ok) else {
             continue;
         };
-        let seen = answered.get(&row.id).copied();
-        let connection = seen.and_then(|seen| opened.get(&seen.connection).copied());
-        let Some(request) = request(row, seen, connection, network, &measured.window) else {
+        let Some(request) = request(row, &log, network, &measured.window) else {
             continue;
         };
         let path = crossings.path(&request);
@@ -41,60 +44,45 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
     }
 }
 
-/// Returns the requests that the server answered, by their id; of several with one id the last.
-fn answered(log: &[ServerEvent]) -> BTreeMap<u32, &RequestEvent> {
-    let requests = log.iter().filter_map(|line| match line {
-        ServerEvent::Request(request) if !request.broken => Some((request.id?, request)),
-        _ => None,
-    });
-    requests.collect()
-}
-
-/// Returns the connections that the server saw, by their number.
-fn opened(log: &[ServerEvent]) -> HashMap<u64, &ConnectionEvent> {
-    let opened = log.iter().filter_map(|line| match line {
-        ServerEvent::Connection(opened) => Some((opened.connection, opened)),
-        _ => None,
-    });
-    opened.collect()
-}
-
 /// Returns the request of a row, if its connection is known.
-fn request(
-    row: &Row,
-    seen: Option<&RequestEvent>,
-    connection: Option<&ConnectionEvent>,
-    network: &Network,
-    window: &Window,
-) -> Option<Request> {
+fn request(row: &Row, log: &Log<'_>, network: &Network, window: &Window) -> Option<Request> {
+    let seen = log.answered(row).filter(|seen| !seen.broken);
+    let connection = seen.and_then(|seen| log.connection(seen.connection));
     // Through a NAT the server sees another port than the link does.
     let seen_port = connection.filter(|_| network.nat.is_none());
     let port = row
         .local_port
         .or(seen_port.map(|connection| connection.peer_port))?;
-    // Some clients call a connection secure only when HTTP/2 is ready. The server's time is when the client's last
-    // message of the handshake had arrived.
-    let secured = connection.map(|connection| connection.at_ns);
+    // Some clients call a connection secure only when HTTP/2 is ready. A server with TLS 1.3 is done when the client's
+    // last message has arrived, and with TLS 1.2 before its own last one has.
+    let secured = connection.filter(|connection| connection.tls_version != TLS_1_2);
+    let secured = secured.map(|connection| connection.at_ns);
     Some(Request {
-        transport: match row.protocol? {
-            Protocol::H3 => Transport::Quic,
-            _ => Transport::Tcp,
+        http: match row.protocol? {
+            Protocol::H1 => Http::One,
+            Protocol::H2 | Protocol::Grpc => Http::Two,
+            Protocol::H3 => Http::Three,
+            Protocol::Auto => return None,
         },
         port,
         start_ns: row.start_ns,
         end_ns: row.end_ns,
         sent_ns: row.request_sent_ns,
+        received_ns: row.received_ns,
         secured_ns: row.tls_ns.into_iter().chain(secured).min(),
-        opens: !row.reused,
         nodelay: [
             is_nodelay(&window.client_sockets, |socket| socket.local_port == port),
             is_nodelay(&window.server_sockets, |socket| {
                 socket.peer_port == Some(port)
             }),
         ],
-        server_ns: seen.map(|seen| (seen.start_ns, seen.end_ns)),
+        served: seen.map(|seen| Served {
+            read_ns: seen.start_ns,
+            received_ns: seen.received_ns,
+            responded_ns: seen.responded_ns,
+            written_ns: seen.end_ns,
+        }),
         request_bytes: row.request_bytes,
-        response_bytes: row.response_bytes,
     })
 }
 

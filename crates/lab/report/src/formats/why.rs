@@ -125,6 +125,8 @@ fn words(part: Part) -> &'static str {
         Part::LinkBusy => "link busy",
         Part::LinkBusyCopies => "link busy, copies",
         Part::LinkBusyOthers => "link busy, others",
+        Part::LinkClosed => "link closed",
+        Part::ConnectionBusy => "connection busy",
         Part::LossFast => "loss, repaired fast",
         Part::LossTimer => "loss, by a timer",
         Part::DelayedAck => "delayed ACK",

@@ -1,0 +1,73 @@
+//! Repairs of losses.
+
+use crate::Part;
+use crate::packet::{Packet, Transport};
+use crate::request::Observed;
+use crate::walk::TIMER_NS;
+
+/// How long a sender waits for late packets before it takes a loss for one, beyond the acknowledgement that shows it: a
+/// quarter of a round trip (RFC 8985 section 6.2; RFC 9002 section 6.1.2 has an eighth), and its own clock.
+fn reordering_ns(seen: &Observed<'_>) -> u64 {
+    TIMER_NS.max(seen.rtt_ns / 4 + 2_000_000)
+}
+
+/// Returns how the loss was found that a packet repairs, if it repairs one. `waited_ns` has passed since what its sender
+/// last received, or sent.
+pub(crate) fn repair(
+    seen: &Observed<'_>,
+    number: usize,
+    previous: Option<usize>,
+    waited_ns: u64,
+) -> Option<Part> {
+    let part = match waited_ns > reordering_ns(seen) {
+        true => Part::LossTimer,
+        false => Part::LossFast,
+    };
+    match seen.request.http.transport() {
+        Transport::Tcp => {
+            let first = seen.packet(number).first_copy?;
+            match seen.packet(first).was_dropped {
+                true => Some(part),
+                // It had arrived, and what told of that was lost.
+                false => answer_was_lost(seen, first, number).then_some(Part::LossTimer),
+            }
+        }
+        Transport::Quic => {
+            let previous = previous?;
+            let paused_ns = seen.packet(number).arrival_ns - seen.packet(previous).arrival_ns;
+            if paused_ns < TIMER_NS {
+                return None;
+            }
+            if flight_was_lost(seen, number, previous) {
+                return Some(part);
+            }
+            let is_timer = waited_ns >= TIMER_NS && answer_was_lost(seen, previous, number);
+            is_timer.then_some(Part::LossTimer)
+        }
+    }
+}
+
+/// Reports whether a packet of this call with data was lost shortly before the sender paused.
+fn flight_was_lost(seen: &Observed<'_>, number: usize, previous: usize) -> bool {
+    let sent = &seen.own(number).sent;
+    let paused_ns = seen.packet(previous).arrival_ns;
+    let flight = sent[..sent.partition_point(|&at| at < number)].iter().rev();
+    let flight = flight.map(|&at| seen.packet(at));
+    let mut flight =
+        flight.take_while(|packet| paused_ns - packet.arrival_ns.min(paused_ns) < 2 * TIMER_NS);
+    flight.any(|packet| was_lost(seen, packet))
+}
+
+/// Reports whether a packet with data, sent by the other side between two of this side's, was lost.
+fn answer_was_lost(seen: &Observed<'_>, from: usize, to: usize) -> bool {
+    let sent = &seen.received(to).sent;
+    let [begin, end] = [from, to].map(|bound| sent.partition_point(|&at| at < bound));
+    let mut answers = sent[begin..end.max(begin)]
+        .iter()
+        .map(|&at| seen.packet(at));
+    answers.any(|packet| was_lost(seen, packet))
+}
+
+fn was_lost(seen: &Observed<'_>, packet: &Packet) -> bool {
+    packet.was_dropped && seen.has_data(packet) && packet.arrival_ns >= seen.request.start_ns
+}

@@ -1,0 +1,73 @@
+//! Links that close, and queues in which others stand.
+
+use link::{Gate, OnClose};
+
+use super::*;
+
+/// Another flow keeps the link busy while the server works: the time is the server's.
+#[test]
+fn a_queue_that_a_packet_did_not_stand_in_costs_it_nothing() {
+    let mut tape = Tape::at_rate(Transport::Tcp, 10_000_000);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    // An acknowledgement begins a busy period of 100 packets, which is 115.2 ms long.
+    tape.send(Down, asked, 0);
+    for number in 0..100 {
+        tape.push(OTHER_PORT, Down, asked + number * MS, FULL, false, 0x40);
+    }
+    let end = tape.send(Down, asked + 100 * MS, 150);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked + 100 * MS),
+        ..request(Transport::Tcp, start, end)
+    });
+    assert_eq!(parts[Part::Server], 100 * MS, "{parts:?}");
+    assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+    // What it found in the queue.
+    let others = 32_000 + 100 * 1_440 * 800 - 100 * MS;
+    assert_eq!(parts[Part::LinkBusyOthers], others, "{parts:?}");
+}
+
+/// A response that a closed link holds for 200 ms.
+#[test]
+fn an_outage_is_not_a_busy_link() {
+    let closed = (520 * MS, 720 * MS);
+    for rate in [RateSpec::Unlimited, RateSpec::constant(10_000_000)] {
+        let takes = |bytes: u64| match rate {
+            RateSpec::Unlimited => 0,
+            _ => (bytes + 40) * 800,
+        };
+        let mut tape = Tape::new(Transport::Tcp);
+        tape.rate = rate.clone();
+        tape.open(0);
+        let start = 490 * MS;
+        let asked = tape.send(Up, start, 200);
+        tape.send(Down, asked + 10 * MS, 150);
+        let left = closed.1 + takes(150);
+        let held = tape.packets.last_mut().unwrap();
+        held.departure_ns = left + DELAY;
+        let end = held.departure_ns;
+        let gate = Gate::new(vec![closed], None, OnClose::Keep).unwrap();
+        let path = PathSpec {
+            delay_ns: DELAY,
+            rate: rate.clone(),
+            gate: Some(gate),
+            ..PathSpec::default()
+        };
+        let crossings = Crossings::of(&tape.packets, Leg::of(&path), Leg::of(&path));
+        let parts = crossings
+            .path(&Request {
+                served: served(asked, asked + 10 * MS),
+                ..request(Transport::Tcp, start, end)
+            })
+            .parts();
+        assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+        assert_eq!(parts[Part::Server], 10 * MS, "{parts:?}");
+        assert_eq!(parts[Part::LinkBusy], takes(200) + takes(150), "{parts:?}");
+        assert_eq!(
+            parts[Part::LinkClosed],
+            closed.1 - asked - 10 * MS,
+            "{parts:?}"
+        );
+    }
+}

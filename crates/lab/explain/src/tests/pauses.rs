@@ -1,0 +1,178 @@
+//! Pauses of an application in the middle of a transfer are no round trips.
+
+use super::*;
+
+/// Sends 14 packets of a response with a pause of the server in the middle, during which all is acknowledged.
+fn with_pause(transport: Transport, pause_ns: u64, written_late: bool) -> (Tape, Parts) {
+    let mut tape = Tape::new(transport);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut delivered = asked;
+    for _ in 0..7 {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    tape.send(Up, delivered, 0);
+    let resumed = asked + pause_ns;
+    let mut end = resumed;
+    for _ in 0..7 {
+        end = tape.send(Down, resumed, FULL);
+    }
+    let written = if written_late { resumed } else { asked };
+    let parts = tape.parts(&Request {
+        served: Some(Served {
+            responded_ns: Some(asked),
+            ..served(asked, written).unwrap()
+        }),
+        ..request(transport, start, end)
+    });
+    (tape, parts)
+}
+
+#[test]
+fn a_server_that_pauses_within_a_response_is_charged_for_it() {
+    for transport in [Transport::Tcp, Transport::Quic] {
+        let (_, parts) = with_pause(transport, 130 * MS, true);
+        let expected = [(Part::Exchange, RTT), (Part::Server, 130 * MS)];
+        assert_eq!(present(&parts), expected, "{transport:?}");
+    }
+}
+
+/// The same packets, but the server had handed over everything: its transport waited.
+#[test]
+fn a_sender_that_has_all_waits_for_its_window() {
+    let (_, parts) = with_pause(Transport::Tcp, RTT + MS, false);
+    assert_eq!(parts[Part::CongestionWindow], RTT, "{parts:?}");
+}
+
+/// Gaps of 2 ms between packets that the server had handed over together.
+#[test]
+fn packets_that_leave_one_by_one_are_paced() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut end = 0;
+    for number in 0..9 {
+        end = tape.send(Down, asked + 2 * number * MS, FULL);
+    }
+    let request = request(Transport::Quic, start, end);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request
+    });
+    assert_eq!(
+        present(&parts),
+        [(Part::Exchange, RTT), (Part::Timer, 16 * MS)]
+    );
+    let written_one_by_one = tape.parts(&Request {
+        served: Some(Served {
+            responded_ns: Some(asked),
+            ..served(asked, asked + 16 * MS).unwrap()
+        }),
+        ..request
+    });
+    assert_eq!(written_one_by_one[Part::Server], 16 * MS);
+}
+
+/// An application that writes the second half of its request 40 ms after the first.
+#[test]
+fn a_client_that_writes_late_is_charged_for_it() {
+    for transport in [Transport::Tcp, Transport::Quic] {
+        let mut tape = Tape::new(transport);
+        tape.open(0);
+        let start = 500 * MS;
+        let head = tape.send(Up, start, 200);
+        let body = tape.send(Up, start + 40 * MS, FULL);
+        let answered = tape.send(Down, body, 150);
+        let told = Request {
+            sent_ns: Some(start + 40 * MS),
+            request_bytes: u64::from(FULL),
+            served: Some(Served {
+                received_ns: Some(body),
+                ..served(head, body).unwrap()
+            }),
+            ..request(transport, start, answered)
+        };
+        let expected = [(Part::Exchange, RTT), (Part::Client, 40 * MS)];
+        assert_eq!(present(&tape.parts(&told)), expected, "{transport:?}");
+        // If it had written everything before, its transport paused.
+        let parts = tape.parts(&Request {
+            sent_ns: Some(start),
+            ..told
+        });
+        assert_eq!(parts[Part::Timer], 40 * MS, "{parts:?}");
+    }
+}
+
+/// An upload of more than one window: its rounds are those of a window, and no exchange.
+#[test]
+fn an_upload_waits_for_its_window() {
+    for transport in [Transport::Tcp, Transport::Quic] {
+        let mut tape = Tape::new(transport);
+        tape.open(0);
+        let start = 500 * MS;
+        let (mut at_ns, mut received) = (start, 0);
+        for window in [10, 20] {
+            for _ in 0..window {
+                received = tape.send(Up, at_ns, FULL);
+            }
+            at_ns = tape.send(Down, received, 0);
+        }
+        let answered = tape.send(Down, received + MS, 150);
+        let parts = tape.parts(&Request {
+            sent_ns: Some(start),
+            request_bytes: 30 * u64::from(FULL),
+            served: Some(Served {
+                received_ns: Some(received),
+                ..served(start + DELAY, received + MS).unwrap()
+            }),
+            ..request(transport, start, answered)
+        });
+        let expected = [
+            (Part::Exchange, RTT),
+            (Part::CongestionWindow, RTT),
+            (Part::Server, MS),
+        ];
+        assert_eq!(present(&parts), expected, "{transport:?}");
+    }
+}
+
+/// The client reads late, and opens TCP's window with an acknowledgement that acknowledges nothing new.
+#[test]
+fn an_update_of_the_window_is_no_delayed_acknowledgement() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut delivered = 0;
+    for _ in 0..5 {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    tape.send(Up, delivered, 0);
+    let opened = tape.send(Up, delivered + 30 * MS, 0);
+    let end = tape.send(Down, opened, FULL);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, end)
+    });
+    assert_eq!(parts[Part::DelayedAck], 0, "{parts:?}");
+    assert_eq!(parts[Part::Client], 30 * MS, "{parts:?}");
+}
+
+/// What the client does after the last byte has come, e.g. decode.
+#[test]
+fn nothing_that_comes_after_the_last_byte_counts() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let answered = tape.send(Down, asked, 150);
+    tape.send(Down, asked + 20 * MS, 150);
+    let parts = tape.parts(&Request {
+        received_ns: Some(answered),
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, answered + 30 * MS)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::Client, 30 * MS)];
+    assert_eq!(present(&parts), expected);
+}
