@@ -69,5 +69,5 @@ fn answer_was_lost(seen: &Observed<'_>, from: usize, to: usize) -> bool {
 }
 
 fn was_lost(seen: &Observed<'_>, packet: &Packet) -> bool {
-    packet.was_dropped && seen.has_data(packet) && packet.arrival_ns >= seen.request.start_ns
+    packet.was_dropped && packet.has_data && packet.arrival_ns >= seen.request.start_ns
 }

@@ -35,6 +35,8 @@ pub(crate) struct Packet {
     /// The first packet with the same bytes, which TCP's sequence numbers show.
     pub(crate) first_copy: Option<usize>,
     pub(crate) payload_bytes: u16,
+    /// It has anything but an acknowledgement.
+    pub(crate) has_data: bool,
     pub(crate) is_syn: bool,
     pub(crate) first_byte: u8,
     /// TCP: the end of its bytes, from the start of its direction.
@@ -47,6 +49,7 @@ impl Packet {
     /// Returns a packet as it arrived, before the bottleneck.
     pub(crate) fn of(record: &TapRecord, index: usize, flow: usize) -> Packet {
         let delivered = record.fate == Fate::Delivered;
+        let is_syn = record.protocol == TCP && record.tcp_flags & SYN != 0;
         Packet {
             index,
             direction: record.direction,
@@ -59,18 +62,15 @@ impl Packet {
             behind: None,
             first_copy: None,
             payload_bytes: record.payload_bytes,
-            is_syn: record.protocol == TCP && record.tcp_flags & SYN != 0,
+            // A small packet of QUIC is judged when all are known.
+            has_data: match record.protocol {
+                TCP => record.payload_bytes > 0 || is_syn,
+                _ => record.payload_bytes > QUIC_ACK_BYTES,
+            },
+            is_syn,
             first_byte: record.first_byte,
             end: 0,
             acked: None,
-        }
-    }
-
-    /// Reports whether it has anything but an acknowledgement; over QUIC that is judged by its size.
-    pub(crate) fn has_data(&self, transport: Transport) -> bool {
-        match transport {
-            Transport::Tcp => self.payload_bytes > 0 || self.is_syn,
-            Transport::Quic => self.payload_bytes > QUIC_ACK_BYTES,
         }
     }
 }

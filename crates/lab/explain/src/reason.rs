@@ -84,7 +84,7 @@ pub(crate) fn reason(
     if phase == Phase::Handshake {
         return Some(handshake::reason(seen, number, receipt, under_way));
     }
-    if !seen.has_data(packet) {
+    if !packet.has_data {
         return Some(under_way);
     }
     if is_nagle(seen, number, receipt) {
@@ -102,7 +102,7 @@ pub(crate) fn reason(
 /// Returns why the client waited with a part of its request.
 fn of_request(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     let is_prompt = is_prompt(seen, number, receipt);
-    let has_data = seen.has_data(seen.packet(receipt));
+    let has_data = seen.packet(receipt).has_data;
     if is_prompt && is_settings(seen, number, receipt) {
         return Some(Part::Settings);
     }
@@ -141,7 +141,7 @@ fn is_settings(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     let received = seen.received(number);
     let (_, early) = received.received_before(seen.packets, secured_ns + 1);
     let (_, before) = received.received_before(seen.packets, received_ns.saturating_sub(TIMER_NS));
-    seen.has_data(seen.packet(receipt)) && sent <= PREFACE_BYTES && before <= early
+    seen.packet(receipt).has_data && sent <= PREFACE_BYTES && before <= early
 }
 
 /// Reports whether Nagle's algorithm held a segment back (RFC 896): it is short, an earlier short one was not yet

@@ -91,17 +91,12 @@ impl<'a> Observed<'a> {
         self.flow.other_side(self.packets[number].direction)
     }
 
-    /// Reports whether a packet has anything but an acknowledgement.
-    pub(crate) fn has_data(&self, packet: &Packet) -> bool {
-        packet.has_data(self.request.http.transport())
-    }
-
     /// Returns the last packet with data that the sender of this one sent before it.
     pub(crate) fn previous_data(&self, number: usize) -> Option<usize> {
         let sent = &self.own(number).sent;
         let earlier = sent[..sent.partition_point(|&at| at < number)].iter();
         let mut earlier = earlier.rev().copied();
-        earlier.find(|&at| self.has_data(&self.packets[at]))
+        earlier.find(|&at| self.packets[at].has_data)
     }
 
     /// Returns the last packet that was delivered by a time and meets a condition.

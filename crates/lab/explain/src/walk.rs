@@ -16,9 +16,10 @@ pub(crate) const TIMER_NS: u64 = 5_000_000;
 const PACED_NS: u64 = 500_000;
 /// An acknowledgement that comes so much later than what it acknowledges was delayed (Linux: 40 ms; RFC 9000: 25 ms).
 const DELAYED_ACK_NS: u64 = 15_000_000;
-/// No acknowledgement is delayed for longer: QUIC's clients and servers by their default of 25 ms (RFC 9000 section
-/// 18.2), TCP's by half a second (RFC 9293 section 3.8.6.3).
-const LONGEST_DELAYED_ACK_NS: [u64; 2] = [500_000_000, 35_000_000];
+/// QUIC's clients and servers delay none for longer by default (25 ms, RFC 9000 section 18.2), with their clocks.
+const LONGEST_ACK_DELAY_NS: u64 = 35_000_000;
+/// TCP delays none for longer (RFC 9293 section 3.8.6.3).
+const LONGEST_TCP_ACK_DELAY_NS: u64 = 500_000_000;
 
 impl Crossings {
     /// Returns the critical path of a request. Without packets of its connection all of it is unexplained.
@@ -36,6 +37,7 @@ impl Crossings {
                 full_bytes: self.full_bytes,
             },
             at_ns: request.end_ns,
+            small_end: None,
             steps: Vec::new(),
         };
         walk.back();
@@ -49,6 +51,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) seen: Observed<'a>,
     /// Everything later is charged.
     pub(crate) at_ns: u64,
+    /// The response's last packet, if it is as small as an acknowledgement of QUIC.
+    small_end: Option<usize>,
     steps: Vec<Step>,
 }
 
@@ -100,7 +104,7 @@ impl Walk<'_> {
         let by_ns = request
             .received_ns
             .map_or(request.end_ns, |at_ns| at_ns.min(request.end_ns));
-        let completed = (self.seen).latest(delivered, by_ns, |packet| self.is_news(packet));
+        let completed = self.completed(delivered, by_ns);
         let completed = completed.filter(|&at| self.seen.delivery_ns(at) > request.start_ns);
         let Some(completed) = completed else {
             return;
@@ -123,11 +127,30 @@ impl Walk<'_> {
         }
     }
 
+    /// Returns the packet that completed the response by a time. Over QUIC it may look like an acknowledgement: then it
+    /// is what came right before the end, where packets with data had come long before.
+    fn completed(&mut self, delivered: &[usize], by_ns: u64) -> Option<usize> {
+        let is_right_before = |at: &usize| by_ns - self.seen.delivery_ns(*at) < TIMER_NS;
+        let news = self
+            .seen
+            .latest(delivered, by_ns, |packet| self.is_news(packet));
+        if news.as_ref().is_some_and(is_right_before)
+            || self.seen.request.http.transport() == Transport::Tcp
+        {
+            return news;
+        }
+        let any = self.seen.latest(delivered, by_ns, |_| true);
+        self.small_end = any
+            .filter(is_right_before)
+            .filter(|_| self.seen.request.served.is_some());
+        self.small_end.or(news)
+    }
+
     /// Charges the time before a packet's emission to what bound it. `under_way` is the reason of the round trip that
     /// it ends, and `subject` the packet with data that the same receipt allowed.
     fn emission(&mut self, number: usize, under_way: Part, subject: usize) -> Next {
         let packet = self.seen.packet(number);
-        let subject = match self.seen.has_data(packet) {
+        let subject = match packet.has_data {
             true => number,
             false => subject,
         };
@@ -158,7 +181,7 @@ impl Walk<'_> {
             self.charge(received_ns, timer, Some(number));
             return Next::Delivered(receipt, part);
         }
-        if let Some(reason) = reason(&self.seen, number, receipt, under_way) {
+        if let Some(reason) = reason(&self.seen, subject, receipt, under_way) {
             let part = match self.is_delayed_ack(number, before.previous, waited_ns) {
                 true => Part::DelayedAck,
                 false => endpoint(packet),
@@ -207,7 +230,7 @@ impl Walk<'_> {
         let packet = self.seen.packet(number);
         packet.direction == Direction::Down
             && self.seen.request.served.is_none()
-            && self.seen.has_data(packet)
+            && packet.has_data
             && !has_begun(&self.seen, number)
     }
 
@@ -215,13 +238,16 @@ impl Walk<'_> {
     fn first_response(&mut self, number: usize) -> Option<Next> {
         let packet = self.seen.packet(number);
         let served = self.seen.request.served?;
+        let is_end = self.small_end == Some(number);
         let is_it = packet.direction == Direction::Down
-            && self.seen.has_data(packet)
             && is_response(&self.seen, packet)
-            && !has_begun(&self.seen, number);
+            && (is_end || packet.has_data && !has_begun(&self.seen, number));
         // The server had handed it over long before: its transport held it back.
-        let was_held = served
-            .responded_ns
+        let handed_over_ns = match is_end {
+            true => Some(served.written_ns),
+            false => served.responded_ns,
+        };
+        let was_held = handed_over_ns
             .is_some_and(|at_ns| packet.arrival_ns - at_ns.min(packet.arrival_ns) > TIMER_NS);
         if !is_it || was_held {
             return None;
@@ -229,15 +255,27 @@ impl Walk<'_> {
         let received = &self.seen.received(number).delivered;
         let by_ns = self.seen.request_read_ns().unwrap_or(packet.arrival_ns);
         let by_ns = by_ns.min(packet.arrival_ns);
-        let request = self
-            .seen
-            .latest(received, by_ns, |packet| self.is_news(packet))?;
+        let request = self.request_by(received, by_ns)?;
         let read_ns = self.seen.delivery_ns(request);
         self.charge(read_ns, Part::Server, Some(number));
         Some(match read_ns > self.seen.request.start_ns {
             true => Next::Delivered(request, Part::Exchange),
             false => Next::Start,
         })
+    }
+
+    /// Returns the packet that completed the request by a time. Over QUIC a small one looks like an acknowledgement.
+    fn request_by(&self, received: &[usize], by_ns: u64) -> Option<usize> {
+        let start_ns = self.seen.request.start_ns;
+        let request = self
+            .seen
+            .latest(received, by_ns, |packet| self.is_news(packet));
+        let of_call = request.filter(|&at| self.seen.packet(at).arrival_ns >= start_ns);
+        let any = || {
+            self.seen
+                .latest(received, by_ns, |packet| packet.arrival_ns >= start_ns)
+        };
+        of_call.or_else(any).or(request)
     }
 
     /// Charges the pause after the sender's own previous packet, since when it received nothing.
@@ -253,7 +291,7 @@ impl Walk<'_> {
         let pause_ns = packet.arrival_ns - sent_ns;
         let had_all =
             (self.seen.handed_over_ns(packet.direction)).is_some_and(|at_ns| at_ns <= sent_ns);
-        let is_transfer = self.seen.has_data(packet)
+        let is_transfer = packet.has_data
             && match packet.direction {
                 Direction::Up => is_request(&self.seen, packet),
                 Direction::Down => is_response(&self.seen, packet),
@@ -276,11 +314,11 @@ impl Walk<'_> {
         let packet = self.seen.packet(number);
         let acked_before = previous.and_then(|previous| self.seen.packet(previous).acked);
         let (acknowledges, longest_ns) = match self.seen.request.http.transport() {
-            Transport::Tcp => (packet.acked > acked_before, LONGEST_DELAYED_ACK_NS[0]),
-            Transport::Quic => (true, LONGEST_DELAYED_ACK_NS[1]),
+            Transport::Tcp => (packet.acked > acked_before, LONGEST_TCP_ACK_DELAY_NS),
+            Transport::Quic => (true, LONGEST_ACK_DELAY_NS),
         };
         let is_late = (DELAYED_ACK_NS..=longest_ns).contains(&waited_ns);
-        !self.seen.has_data(packet) && acknowledges && is_late
+        !packet.has_data && acknowledges && is_late
     }
 
     /// Reports whether a packet has data that no earlier copy had delivered.
@@ -290,7 +328,7 @@ impl Walk<'_> {
             let first_ns = first.delivery_ns;
             first_ns.is_some() && first_ns <= packet.delivery_ns
         });
-        self.seen.has_data(packet) && !had_come
+        packet.has_data && !had_come
     }
 }
 
