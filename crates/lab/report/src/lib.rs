@@ -59,6 +59,7 @@ pub use summary::measure::{
     Comparison, LoadFigures, LoadPercentile, Mean, Measure, Part, Percentile, Phases,
 };
 pub use summary::quantity::{Bound, Method, Quantity, Unit};
+pub use summary::reason::{PartDifference, Reason, ReasonOutcome};
 pub use summary::sweep::{Sweep, Trend};
 pub use summary::threshold::{ThresholdOutcome, ThresholdResult};
 pub use summary::why::{ArmParts, Why, WhyMeasure};

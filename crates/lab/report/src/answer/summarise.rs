@@ -17,7 +17,7 @@ use crate::summary::{
     AaCheck, ArmNoise, ComparisonCounts, FORMAT, GroupSummary, NetworkSummary, Summary,
 };
 use crate::verdicts::values::ERROR;
-use crate::verdicts::{compare, noise, overall, pairing, sweep, unusable};
+use crate::verdicts::{compare, noise, overall, pairing, reason, sweep, unusable};
 use crate::words::number::{count, percent};
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
@@ -138,6 +138,7 @@ impl<'a> Summariser<'a> {
     fn arm(&self, network: &Network, arm: &Arm) -> ArmSummary {
         let key = (network.name.as_str(), arm.name.as_str());
         let all = self.cells.first(key.0, key.1);
+        let baseline = self.cells.first(key.0, &self.run.baseline);
         let measures = self
             .populations
             .iter()
@@ -146,6 +147,10 @@ impl<'a> Summariser<'a> {
                 let mut measure = measure(population, &all, self.run);
                 let key = (arm.name.clone(), network.name.clone(), index);
                 measure.comparison = self.comparisons.get(&key).cloned();
+                if let Some(comparison) = &mut measure.comparison {
+                    let pairs = reason::pairs(population, &all, &baseline, self.run.timeout_ns);
+                    comparison.reason = reason::reason(comparison, pairs, network.rtt_ns);
+                }
                 measure
             });
         let measures = measures.collect();

@@ -1,11 +1,60 @@
 //! The parts of a population's time, by arm, and where two arms differ.
 
+use std::collections::BTreeMap;
+
 use explain::Part;
-use record::{Call, RunData};
+use record::{Call, Cell, RunData};
 
 use crate::figures::cells::CellIndex;
 use crate::figures::population::{Population, populations};
+use crate::summary::measure;
 use crate::summary::why::{ArmParts, Why, WhyMeasure};
+
+/// The time of each part that is not zero, ns.
+pub(crate) type PartTimes = BTreeMap<Part, f64>;
+
+/// Returns the parts of a cell's steps, as [`Population::steps`] gives their times. A step whose requests lack parts
+/// or overlap is absent, and so are percentiles, imported requests and groups that are bound by time.
+pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u32, PartTimes> {
+    let calls = population.of(&cell.calls);
+    match population.part {
+        measure::Part::ColdProcess | measure::Part::First | measure::Part::Warm => {
+            let step = |call: &Call| Some((call.id, parts_of(&[call])?));
+            calls.filter_map(step).collect()
+        }
+        measure::Part::Whole => {
+            let calls: Vec<&Call> = calls.collect();
+            parts_of(&calls)
+                .map(|parts| (0, parts))
+                .into_iter()
+                .collect()
+        }
+        measure::Part::Tail | measure::Part::Load => BTreeMap::new(),
+    }
+}
+
+/// Returns the parts of calls together; `None` unless all have parts and none begins before another has ended.
+fn parts_of(calls: &[&Call]) -> Option<PartTimes> {
+    let mut calls = calls.to_vec();
+    calls.sort_by_key(|call| call.start_ns);
+    let overlap =
+        |pair: &[&Call]| pair[1].start_ns < pair[0].start_ns.saturating_add(pair[0].end_ns);
+    if calls.is_empty()
+        || calls.iter().any(|call| call.parts.is_empty())
+        || calls.windows(2).any(overlap)
+    {
+        return None;
+    }
+    let mut parts = PartTimes::new();
+    for part in Part::ALL {
+        let times = calls.iter().filter_map(|call| call.parts.get(part.name()));
+        let ns: u64 = times.sum();
+        if ns > 0 {
+            parts.insert(part, ns as f64);
+        }
+    }
+    Some(parts)
+}
 
 /// Returns where the time of each arm's requests went.
 ///
@@ -112,6 +161,20 @@ mod tests {
         let parts = arm_parts("a", calls.iter().collect()).unwrap();
         assert_eq!((parts.calls, parts.time_ns), (3, 90.0));
         assert_eq!(parts.parts, [(Part::Client, 1.0), (Part::Server, 89.0)]);
+    }
+
+    #[test]
+    fn requests_one_after_another_have_the_parts_of_all() {
+        let after = |call: Call, start_ns: u64| Call { start_ns, ..call };
+        let first = call(9, &[(Part::Client, 4), (Part::Server, 5)]);
+        let second = after(call(3, &[(Part::Client, 3)]), 9);
+        let parts = parts_of(&[&second, &first]).unwrap();
+        assert_eq!(parts, [(Part::Client, 7.0), (Part::Server, 5.0)].into());
+        let overlapping = after(second.clone(), 8);
+        assert_eq!(parts_of(&[&first, &overlapping]), None);
+        let without = after(call(3, &[]), 20);
+        assert_eq!(parts_of(&[&first, &second, &without]), None);
+        assert_eq!(parts_of(&[]), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use explain::Part;
 
 use crate::summary::why::{ArmParts, Why, WhyMeasure};
+use crate::words::part::part_words;
 use crate::words::text::{INDENT, plain, wrapped};
 
 const NOTE: &str = "Means in ms over the middle half of the requests; of round trips, their number follows. Each \
@@ -38,7 +39,7 @@ impl WhyMeasure {
             if self.arms.iter().any(|arm| arm.part_ns(part) >= 5e4) {
                 let figure = |arm: &ArmParts| self.figure(part, arm.part_ns(part));
                 let row = self.arms.iter().map(figure);
-                table.add_row([words(part).to_owned()].into_iter().chain(row));
+                table.add_row([part_words(part).to_owned()].into_iter().chain(row));
             }
         }
         let totals = self.arms.iter().map(|arm| ms(arm.time_ns));
@@ -75,7 +76,7 @@ fn sentence(arm: &ArmParts, base: &ArmParts) -> String {
         .map(|&(part, ns)| {
             format!(
                 "{} {}{}",
-                words(part),
+                part_words(part),
                 if ns > 0.0 { "+" } else { "-" },
                 ms(ns.abs())
             )
@@ -105,34 +106,6 @@ fn sentence(arm: &ArmParts, base: &ArmParts) -> String {
 
 fn ms(ns: f64) -> String {
     format!("{:.1}", ns / 1e6)
-}
-
-/// Returns the words for a part.
-fn words(part: Part) -> &'static str {
-    match part {
-        Part::Client => "client",
-        Part::Server => "server",
-        Part::TcpHandshake => "TCP handshake",
-        Part::TlsHandshake => "TLS handshake",
-        Part::QuicHandshake => "QUIC handshake",
-        Part::AmplificationLimit => "amplification limit",
-        Part::Settings => "waiting for SETTINGS",
-        Part::Nagle => "Nagle's algorithm",
-        Part::CongestionWindow => "congestion window",
-        Part::WindowAfterLoss => "window after loss",
-        Part::FlowControl => "flow control",
-        Part::Exchange => "request and response",
-        Part::LinkBusy => "link busy",
-        Part::LinkBusyCopies => "link busy, copies",
-        Part::LinkBusyOthers => "link busy, others",
-        Part::LinkClosed => "link closed",
-        Part::ConnectionBusy => "connection busy",
-        Part::LossFast => "loss, repaired fast",
-        Part::LossTimer => "loss, by a timer",
-        Part::DelayedAck => "delayed ACK",
-        Part::Timer => "timer",
-        Part::Unexplained => "unexplained",
-    }
 }
 
 #[cfg(test)]

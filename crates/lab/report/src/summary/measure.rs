@@ -7,6 +7,7 @@ use serde::Serialize;
 use stats::Verdict;
 
 use crate::summary::quantity::Quantity;
+use crate::summary::reason::Reason;
 
 /// One population of calls of one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -176,6 +177,10 @@ pub struct Comparison {
     pub noticeable_ns: Option<f64>,
     /// Other reasons for the difference than the protocol.
     pub caveats: Vec<String>,
+    /// Where the difference is, if the arm is faster or slower; absent where requests have no parts, e.g. in records
+    /// of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 impl Part {

@@ -5,6 +5,7 @@ pub(crate) mod compare;
 pub(crate) mod noise;
 pub(crate) mod overall;
 pub(crate) mod pairing;
+pub(crate) mod reason;
 pub(crate) mod sweep;
 pub(crate) mod threshold;
 pub(crate) mod unusable;

@@ -66,6 +66,7 @@ pub fn decide(families: &[Vec<Values>], unit: Unit, ranks: Ranks) -> Vec<Vec<Com
             loss_correlation: None,
             noticeable_ns: None,
             caveats: Vec::new(),
+            reason: None,
         }
     };
     families

@@ -1,0 +1,124 @@
+//! The reason of a decided difference: the parts of the requests' critical paths in which two arms differ.
+
+use explain::Part;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+/// Where the difference between two arms is, part by part: the means over the middle half of the pairs that the
+/// verdict compares, sorted by their difference.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Reason {
+    /// Whether the parts explain the difference.
+    pub outcome: ReasonOutcome,
+    /// The largest parts in words, or why they are no reason.
+    pub words: String,
+    /// Number of pairs in the means.
+    pub pairs: usize,
+    /// The sum of the differences of all parts, ns.
+    pub sum_ns: f64,
+    /// The mean difference of the pairs' times without `sum_ns`, e.g. time between the requests of a group, ns.
+    pub unnamed_ns: f64,
+    /// The parts in which the arms differ, the largest difference first.
+    pub parts: Vec<PartDifference>,
+}
+
+/// Whether the parts of a difference explain it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonOutcome {
+    /// They sum to the verdict's estimate, and less than 10 % of it is unexplained.
+    Explained,
+    /// Their sum is farther from the estimate than the margin and than 5 % of the estimate.
+    SumDiffers,
+    /// At least 10 % of the estimate is unexplained or unnamed.
+    Unexplained,
+    /// No part is 10 % of the estimate.
+    Scattered,
+    /// More than a tenth of the middle half of the pairs lacks parts.
+    Incomplete,
+}
+
+/// A part of the time in which two arms differ.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PartDifference {
+    /// Its name, as in docs/reference/parts.md.
+    #[serde(serialize_with = "part_name")]
+    #[schemars(with = "String")]
+    pub part: Part,
+    /// Arm minus baseline, ns.
+    pub difference_ns: f64,
+    /// The same in round trips of the empty link; absent for parts that are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<f64>,
+    /// The arm's mean, ns.
+    pub arm_ns: f64,
+    /// The baseline's mean, ns.
+    pub baseline_ns: f64,
+}
+
+/// A part as a reason names it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Named {
+    pub(crate) part: Part,
+    pub(crate) arm_ns: f64,
+    pub(crate) baseline_ns: f64,
+    /// Whether it is the handshake of TLS over TCP in one arm, and that of QUIC in the other.
+    pub(crate) is_handshake_of_both: bool,
+}
+
+impl Named {
+    pub(crate) fn difference_ns(&self) -> f64 {
+        self.arm_ns - self.baseline_ns
+    }
+}
+
+impl Reason {
+    /// A part is named if its difference is at least this share of the estimate. There is no reason if as much is
+    /// unexplained.
+    pub(crate) const NAMED_SHARE: f64 = 0.1;
+
+    /// Returns the parts that are large enough to be named, the largest difference first.
+    ///
+    /// QUIC's handshake includes that of TLS. They are alternatives, so that only their difference counts.
+    pub(crate) fn named(&self, estimate_ns: f64) -> Vec<Named> {
+        let mut all: Vec<Named> = Vec::new();
+        let explained = (self.parts.iter()).filter(|one| one.part != Part::Unexplained);
+        for one in explained {
+            let is_tls = |part| matches!(part, Part::TlsHandshake | Part::QuicHandshake);
+            let is_same = |named: &&mut Named| is_tls(named.part) && is_tls(one.part);
+            match all.iter_mut().find(is_same) {
+                Some(named) => {
+                    named.is_handshake_of_both = true;
+                    named.arm_ns += one.arm_ns;
+                    named.baseline_ns += one.baseline_ns;
+                }
+                None => all.push(Named {
+                    part: one.part,
+                    arm_ns: one.arm_ns,
+                    baseline_ns: one.baseline_ns,
+                    is_handshake_of_both: false,
+                }),
+            }
+        }
+        let size = |named: &Named| named.difference_ns().abs();
+        all.retain(|named| size(named) >= Self::NAMED_SHARE * estimate_ns.abs());
+        all.sort_by(|a, b| size(b).total_cmp(&size(a)));
+        all
+    }
+
+    /// Returns how much of the difference no part explains, ns.
+    pub(crate) fn unexplained_ns(&self) -> f64 {
+        let unexplained = self.parts.iter().find(|p| p.part == Part::Unexplained);
+        unexplained.map_or(0.0, |p| p.difference_ns.abs()) + self.unnamed_ns.abs()
+    }
+}
+
+/// Serialises a part as its name in records.
+pub(crate) fn part_name<S: Serializer>(part: &Part, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(part.name())
+}
+
+/// Returns a time in round trips; `None` for a part that is none, and on a link without delay.
+pub(crate) fn in_round_trips(part: Part, ns: f64, rtt_ns: u64) -> Option<f64> {
+    (part.is_round_trip() && rtt_ns > 0).then(|| ns / rtt_ns as f64)
+}
