@@ -127,6 +127,18 @@ fn more_kinds_than_fit_are_counted() {
 
 /// Whatever goes wrong at once, a line each says so.
 #[test]
+fn reasons_fit_too() {
+    let summary = report::summarise(&invented::explained(&app(&arms(), 10)));
+    let text = report::brief(&summary, 110, false);
+    assert!(text.lines().count() <= LINES, "{text}");
+    let reason = "GET /api/v2/shop/section-0/items on 4g-tether: libcurl h3 is ";
+    assert!(text.contains(reason), "{text}");
+    assert!(text.contains(" more reasons: -v\n"), "{text}");
+    let lines = text.lines().filter(|line| line.contains("because"));
+    assert_eq!(lines.count(), 6, "{text}");
+}
+
+#[test]
 fn a_bad_run_fits_too() {
     let mut arms = arms();
     arms[1].first_ms = 260.0;

@@ -1,6 +1,7 @@
 //! The answer: what a reader is advised to do, as a summary with its sentences.
 
 pub(crate) mod advice;
+pub(crate) mod because;
 pub(crate) mod repeat;
 pub(crate) mod sentence;
 pub(crate) mod summarise;

@@ -5,6 +5,7 @@
 use record::RunData;
 use stats::Verdict;
 
+use crate::answer::because::reasons;
 use crate::answer::wording::{
     alarms, cells_line, finding_words, remarks, self_test_words, threshold_line,
 };
@@ -35,7 +36,7 @@ pub fn markdown(summary: &Summary, data: &RunData) -> String {
     out + &folded("How to reproduce", &origin(summary, data))
 }
 
-/// Returns one row per arm and one column per measure: the time, and below it the verdict.
+/// Returns one row per arm and one column per measure: the time, and below it the verdict. The reasons follow.
 fn of_network(network: &NetworkSummary) -> String {
     let mut out = format!(
         "\n#### {}\n\n{}\n\n{}\n\n",
@@ -54,7 +55,14 @@ fn of_network(network: &NetworkSummary) -> String {
         };
         out += &row(&name(arm), &cells);
     }
-    out
+    let reasons = network.arms.iter().flat_map(|arm| {
+        let of_arm = |reason: String| format!("{}, {reason}", arm.name);
+        reasons(arm).into_iter().map(of_arm)
+    });
+    match items(reasons) {
+        items if items.is_empty() => out,
+        items => format!("{out}\n{items}"),
+    }
 }
 
 fn row(name: &str, cells: &[String]) -> String {

@@ -1,7 +1,7 @@
 //! The terminal's table of a network: one row per arm, its verdicts below it, split to fit.
 //!
-//! It is laid out here, not by comfy-table, which cannot print it: an arm's remarks run across all columns,
-//! and columns that do not fit beside the others follow in another table instead of wrapping their cells.
+//! It is laid out here, not by comfy-table, which cannot print it: an arm's reasons and remarks run across all
+//! columns, and columns that do not fit beside the others follow in another table instead of wrapping their cells.
 //!
 //! ```text
 //!   arm          first request       warm requests
@@ -15,6 +15,7 @@
 
 use stats::Verdict;
 
+use crate::answer::because::reasons;
 use crate::answer::wording::{
     connections_words, energy_words, finding_words, ip_words, remarks, sender_words,
 };
@@ -256,7 +257,7 @@ impl<'a> Table<'a> {
                 );
             }
             if first {
-                for remark in remarks(arm) {
+                for remark in reasons(arm).into_iter().chain(remarks(arm)) {
                     out += &wrapped(&plain(&remark), REMARK_INDENT, width);
                 }
             }

@@ -250,6 +250,36 @@ pub fn exchanging(data: &RunData) -> RunData {
     RunData::new(run, cells).expect("only calls and a codec have changed")
 }
 
+/// Gives every request its parts: round trips of 123 ms as far as its time allows, and the rest to the client or, for
+/// an image, to the link.
+pub fn explained(data: &RunData) -> RunData {
+    const RTT_NS: u64 = 123_000_000;
+    let mut cells = data.cells().to_vec();
+    for cell in &mut cells {
+        let is_quic = cell.connections.iter().any(|c| c.transport == "quic");
+        for call in &mut cell.calls {
+            let (handshakes, rest): (&[&str], _) = match (call.first, is_quic) {
+                _ if call.response_bytes > 100_000 => (&[], "link_busy"),
+                (true, true) => (&["quic_handshake"], "client"),
+                (true, false) if call.protocol == "h1" => {
+                    (&["tcp_handshake", "tls_handshake", "nagle"], "client")
+                }
+                (true, false) => (&["tcp_handshake", "tls_handshake"], "client"),
+                (false, _) => (&[], "client"),
+            };
+            let mut left_ns = call.end_ns;
+            for part in ["exchange"].iter().chain(handshakes) {
+                let ns = RTT_NS.min(left_ns);
+                left_ns -= ns;
+                call.parts.insert((*part).to_owned(), ns);
+            }
+            call.parts.insert(rest.to_owned(), left_ns);
+            call.parts.retain(|_, ns| *ns > 0);
+        }
+    }
+    RunData::new(data.run().clone(), cells).expect("only calls have changed")
+}
+
 fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Option<u64>) -> Call {
     let end_ns = censored.unwrap_or(ns);
     let bytes = if group == "image" { 163_763 } else { 26 };

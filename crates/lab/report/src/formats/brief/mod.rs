@@ -29,6 +29,8 @@ use stats::Verdict;
 const ANSWER_LINES: usize = 2;
 /// Rows of the table beyond these are counted.
 const MOST_ROWS: usize = 28;
+/// Reasons beyond these are counted.
+const MOST_REASONS: usize = 6;
 /// Lines of a list of requests beyond these are cut.
 const LIST_LINES: usize = 3;
 const MORE: &str = "Every figure and remark: commute report DIR -v, or the page, report.html";
@@ -43,6 +45,7 @@ pub fn brief(summary: &Summary, width: usize, color: bool) -> String {
     let rows = rows(summary);
     let mut out = page.head(summary) + "\n" + &page.networks(summary, &rows);
     out += &page.requests(summary, &rows);
+    out += &page.reasons(summary, &rows);
     for sweep in &summary.sweeps {
         out += &page.sweep(sweep);
     }
@@ -190,6 +193,32 @@ impl Page {
         };
         let fits = |n: &usize| text(*n).lines().count() <= LIST_LINES;
         text((1..=labels.len()).rev().find(fits).unwrap_or(1))
+    }
+
+    /// Formats the reasons of the leads in the table.
+    fn reasons(&self, summary: &Summary, rows: &[Row<'_>]) -> String {
+        let of_row = |row: &Row<'_>| {
+            let of_network = |(network, outcome): (&NetworkSummary, &Outcome)| {
+                let reason = outcome.best()?.reason.as_ref()?;
+                Some(match summary.networks.len() {
+                    1 => format!("{}: {reason}", row.label),
+                    _ => format!("{} on {}: {reason}", row.label, network.name),
+                })
+            };
+            let networks = summary.networks.iter().zip(&row.outcomes);
+            networks.filter_map(of_network).collect::<Vec<String>>()
+        };
+        let reasons: Vec<String> = rows.iter().flat_map(of_row).collect();
+        let mut out = String::new();
+        for (i, reason) in reasons.iter().take(MOST_REASONS).enumerate() {
+            out += if i == 0 { "\n" } else { "" };
+            out += &wrapped(&plain(reason), INDENT, self.width);
+        }
+        if reasons.len() > MOST_REASONS {
+            let others = reasons.len() - MOST_REASONS;
+            out += &format!("{INDENT}and {others} more reasons: -v\n");
+        }
+        out
     }
 
     /// Formats how verdicts change along the setting, for arms that differ from the baseline anywhere.

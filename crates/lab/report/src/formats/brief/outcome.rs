@@ -3,6 +3,8 @@
 use stats::Verdict;
 
 use crate::answer::advice::is_less_reliable;
+use crate::answer::because::with_reason;
+use crate::answer::wording::finding_words;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{Advice, Need, NetworkSummary};
@@ -33,6 +35,8 @@ pub(crate) struct Best {
     ties: usize,
     /// Whether an undecided arm may be as good or better.
     is_open: bool,
+    /// The lead with its reason, e.g. `cronet h3 is 106 ms faster because ...`.
+    pub(crate) reason: Option<String>,
 }
 
 impl Outcome {
@@ -120,16 +124,21 @@ fn of_need(
         let (arm, comparison) = rival.filter(|_| need.best.iter().any(|best| best == name))?;
         (comparison.verdict == Verdict::Faster).then_some((arm, comparison))
     };
-    let (arm, lead) = match preferred.iter().find_map(faster) {
-        Some((arm, comparison)) => (&arm.name, range(comparison, true)),
-        None if first == &baseline.name => (first, lead_of_baseline(&rivals)),
+    // The arm to take, and the comparison that its lead is from.
+    let (name, lead) = match preferred.iter().find_map(faster) {
+        Some((arm, comparison)) => (&arm.name, Some((*arm, *comparison))),
+        None if first == &baseline.name => (first, next_behind(&rivals)),
         None => (first, None),
     };
     Outcome::Take(Best {
-        arm: arm.clone(),
-        lead,
+        arm: name.clone(),
+        lead: lead.and_then(|(arm, comparison)| range(comparison, arm.name == *name)),
         ties: need.best.len() - 1,
         is_open: !need.undecided.is_empty(),
+        reason: lead.and_then(|(arm, comparison)| {
+            let words = format!("{} is {}", arm.name, finding_words(comparison));
+            with_reason(words, comparison)
+        }),
     })
 }
 
@@ -153,20 +162,20 @@ pub(crate) fn by_advice(networks: &[NetworkSummary]) -> Vec<&str> {
     names
 }
 
-/// Returns the baseline's lead over the next arm, where every other arm is decided to be slower and none is less
+/// Returns the arm that is next behind the baseline, where every other arm is decided to be slower and none is less
 /// reliable.
-fn lead_of_baseline(rivals: &[(&ArmSummary, &Comparison)]) -> Option<String> {
-    let is_behind = |(arm, comparison): &&(&ArmSummary, &Comparison)| {
+fn next_behind<'a>(
+    rivals: &[(&'a ArmSummary, &'a Comparison)],
+) -> Option<(&'a ArmSummary, &'a Comparison)> {
+    let is_behind = |(arm, comparison): &(&ArmSummary, &Comparison)| {
         comparison.verdict == Verdict::Slower && !is_less_reliable(arm)
     };
-    if !rivals.iter().all(|rival| is_behind(&rival)) {
+    if !rivals.iter().all(is_behind) {
         return None;
     }
     let value = |comparison: &Comparison| comparison.difference.value.unwrap_or(f64::INFINITY);
-    let next = rivals
-        .iter()
-        .min_by(|(_, a), (_, b)| value(a).total_cmp(&value(b)))?;
-    range(next.1, false)
+    let rivals = rivals.iter().copied();
+    rivals.min_by(|(_, a), (_, b)| value(a).total_cmp(&value(b)))
 }
 
 /// Returns the interval of a difference with its unit.

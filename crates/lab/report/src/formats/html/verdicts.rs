@@ -137,7 +137,7 @@ fn figures_of(arm: &ArmSummary, measure: &Measure, column: Option<&Column>) -> M
     }
 }
 
-/// Returns a verdict with the difference it is based on, in the unit of a column if there is one.
+/// Returns a verdict with the difference it is based on, in the unit of a column if there is one, and its reason.
 fn verdict(comparison: &Comparison, column: Option<&Column>) -> Markup {
     let words = verdict_words(comparison.verdict);
     let mut details: Vec<String> = difference_words(comparison, column).into_iter().collect();
@@ -158,6 +158,10 @@ fn verdict(comparison: &Comparison, column: Option<&Column>) -> Markup {
         strong class=(class_of(comparison.verdict)) { (words) }
         br;
         small { (details.join("; ")) }
+        @if let Some(reason) = &comparison.reason {
+            br;
+            small { (reason.words) }
+        }
     }
 }
 
