@@ -41,7 +41,6 @@ pub use answer::wording::{cells_line, threshold_line};
 pub use changes::{ArmChange, ChangeVerdict, RunChanges, RunFacts, compare_runs};
 pub use figures::estimate::median;
 pub use figures::hdr::{HdrLog, hdr_logs};
-pub use figures::parts::why;
 pub use figures::population::{PlannedMeasure, planned_measures};
 pub use figures::regret::{Regret, regret};
 pub use formats::brief::brief;
@@ -62,7 +61,7 @@ pub use summary::quantity::{Bound, Method, Quantity, Unit};
 pub use summary::reason::{PartDifference, Reason, ReasonOutcome};
 pub use summary::sweep::{Sweep, Trend};
 pub use summary::threshold::{ThresholdOutcome, ThresholdResult};
-pub use summary::why::{ArmParts, Why, WhyMeasure};
+pub use summary::why::{ArmParts, PartTime, Why, WhyMeasure};
 pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, GroupSummary, Need,
     NetworkSummary, Summary,
@@ -70,6 +69,7 @@ pub use summary::{
 pub use verdicts::by_block::{BYTES, ByBlock, Kind, Place, energy_labels};
 pub use verdicts::threshold::{Names, Threshold, apply_thresholds};
 pub use verdicts::values::{BlockValue, ERROR, Values, decide, ranks};
+pub use verdicts::why::{Wanted, why};
 pub use words::number::{Size, count, duration, percent, size, with_interval};
 pub use words::text::plain;
 pub use words::verdict::verdict_words;

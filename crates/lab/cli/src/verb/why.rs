@@ -16,11 +16,15 @@ use crate::{exit, out};
 #[command(after_help = "Examples:\n  \
     commute why runs/quickstart-1\n  \
     commute why runs/quickstart-1 --network 4g-tether --call 2\n  \
-    commute why runs/quickstart-1 --arm 'libcurl h3' --against 'libcurl h2'")]
+    commute why runs/quickstart-1 --arm 'libcurl h3' --against 'libcurl h2'\n  \
+    commute why runs/quickstart-1 --format csv > parts.csv")]
 pub(crate) struct Args {
     /// Folder of the run
     #[arg(value_name = "RUN")]
     run: PathBuf,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
     /// Only this network
     #[arg(long, value_name = "NAME")]
     network: Option<String>,
@@ -33,6 +37,19 @@ pub(crate) struct Args {
     /// Only the call with this id in each cell, e.g. 2 for the second request
     #[arg(long, value_name = "ID")]
     call: Option<u32>,
+}
+
+/// Output format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Sentences and tables for a terminal
+    Human,
+    /// For a pull request
+    Markdown,
+    /// As docs/why.schema.json says
+    Json,
+    /// The mean of every part: network, measure, arm, part, ns, round_trips, calls
+    Csv,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
@@ -52,26 +69,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     known("network", args.network.as_deref(), &networks)?;
     known("arm", args.arm.as_deref(), &arms)?;
     known("arm", args.against.as_deref(), &arms)?;
-    let mut why = report::why(&data, args.call);
-    let against = args.against.as_ref().unwrap_or(&why.baseline).clone();
-    for measure in &mut why.measures {
-        let is_wanted = |name: &str| args.arm.as_deref().is_none_or(|arm| arm == name);
-        (measure.arms).retain(|arm| is_wanted(&arm.arm) || arm.arm == against);
-    }
-    let of_network = |name: &str| {
-        args.network
-            .as_deref()
-            .is_none_or(|network| network == name)
+    let wanted = report::Wanted {
+        network: args.network.as_deref(),
+        arm: args.arm.as_deref(),
+        against: args.against.as_deref(),
+        call: args.call,
     };
-    why.measures
-        .retain(|measure| of_network(&measure.network) && !measure.arms.is_empty());
-    if why.measures.is_empty() {
-        return Err(exit::usage(
-            "no request of this run has parts: records of earlier versions have none, nor have clients with a \
-             clock of their own",
-        ));
-    }
-    out::print(&why.human(width(), args.against.as_deref()))?;
+    let why = report::why(&data, &wanted).map_err(exit::usage)?;
+    out::print(&match args.format {
+        Format::Human => why.human(width()),
+        Format::Markdown => why.markdown(),
+        Format::Json => why.json(),
+        Format::Csv => why.csv(),
+    })?;
     Ok(exit::PASS)
 }
 

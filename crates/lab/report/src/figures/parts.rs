@@ -1,14 +1,15 @@
-//! The parts of a population's time, by arm, and where two arms differ.
+//! The parts of a population's time, by arm and by step.
 
 use std::collections::BTreeMap;
 
 use explain::Part;
-use record::{Call, Cell, RunData};
+use record::{Call, Cell, Run};
 
 use crate::figures::cells::CellIndex;
-use crate::figures::population::{Population, populations};
+use crate::figures::population::Population;
 use crate::summary::measure;
-use crate::summary::why::{ArmParts, Why, WhyMeasure};
+use crate::summary::reason::in_round_trips;
+use crate::summary::why::{ArmParts, PartTime, WhyMeasure};
 
 /// The time of each part that is not zero, ns.
 pub(crate) type PartTimes = BTreeMap<Part, f64>;
@@ -56,23 +57,20 @@ fn parts_of(calls: &[&Call]) -> Option<PartTimes> {
     Some(parts)
 }
 
-/// Returns where the time of each arm's requests went.
-///
-/// Only the middle half of a population's calls by time counts, so that the means of the parts add up to a mean that a
-/// few slow calls do not move. `call` limits it to the call with this id in each cell.
-pub fn why(data: &RunData, call: Option<u32>) -> Why {
-    let index = CellIndex::new(data);
-    let populations = populations(data.run());
-    let counted = populations.iter().filter(|p| !p.is_aggregate());
-    let counted: Vec<&Population> = counted.collect();
+/// Returns the means of each population of requests on each network, of arms whose requests have parts, without
+/// comparisons.
+pub(crate) fn measures(
+    run: &Run,
+    cells: &CellIndex<'_>,
+    populations: &[Population],
+) -> Vec<WhyMeasure> {
     let mut measures = Vec::new();
-    for network in &data.run().networks {
-        for population in &counted {
-            let arms = data.run().arms.iter().filter_map(|arm| {
-                let blocks = index.first(&network.name, &arm.name);
+    for network in &run.networks {
+        for population in populations.iter().filter(|p| !p.is_aggregate()) {
+            let arms = run.arms.iter().filter_map(|arm| {
+                let blocks = cells.first(&network.name, &arm.name);
                 let calls = blocks.values().flat_map(|cell| population.of(&cell.calls));
-                let wanted = calls.filter(|made| call.is_none_or(|id| made.id == id));
-                arm_parts(&arm.name, wanted.collect())
+                arm_parts(&arm.name, calls.collect(), network.rtt_ns)
             });
             let arms: Vec<ArmParts> = arms.collect();
             if !arms.is_empty() {
@@ -85,14 +83,11 @@ pub fn why(data: &RunData, call: Option<u32>) -> Why {
             }
         }
     }
-    Why {
-        baseline: data.run().baseline.clone(),
-        measures,
-    }
+    measures
 }
 
 /// Returns the means over the middle half of the calls that have parts; `None` if none has.
-fn arm_parts(arm: &str, calls: Vec<&Call>) -> Option<ArmParts> {
+fn arm_parts(arm: &str, calls: Vec<&Call>, rtt_ns: u64) -> Option<ArmParts> {
     let mut explained: Vec<&Call> = calls.into_iter().filter(|c| !c.parts.is_empty()).collect();
     explained.sort_by_key(|call| call.end_ns);
     let quarter = explained.len() / 4;
@@ -106,13 +101,18 @@ fn arm_parts(arm: &str, calls: Vec<&Call>) -> Option<ArmParts> {
     };
     let part = |part: Part| {
         let ns = mean(&|call| call.parts.get(part.name()).copied().unwrap_or(0));
-        (ns > 0.0).then_some((part, ns))
+        (ns > 0.0).then(|| PartTime {
+            part,
+            ns,
+            round_trips: in_round_trips(part, ns, rtt_ns),
+        })
     };
     Some(ArmParts {
         arm: arm.to_owned(),
         calls: middle.len(),
         time_ns: mean(&|call| call.end_ns),
         parts: Part::ALL.into_iter().filter_map(part).collect(),
+        comparison: None,
     })
 }
 
@@ -158,9 +158,10 @@ mod tests {
         let calls: Vec<Call> = [900, 100, 50, 120, 1]
             .map(|ns| call(ns, &[(Part::Server, ns - 1), (Part::Client, 1)]))
             .into();
-        let parts = arm_parts("a", calls.iter().collect()).unwrap();
+        let parts = arm_parts("a", calls.iter().collect(), 1).unwrap();
         assert_eq!((parts.calls, parts.time_ns), (3, 90.0));
-        assert_eq!(parts.parts, [(Part::Client, 1.0), (Part::Server, 89.0)]);
+        let means = [Part::Client, Part::Server].map(|part| parts.part_ns(part));
+        assert_eq!((means, parts.parts.len()), ([1.0, 89.0], 2));
     }
 
     #[test]
@@ -180,8 +181,8 @@ mod tests {
     #[test]
     fn calls_without_parts_do_not_count() {
         let calls = [call(7, &[]), call(9, &[(Part::Client, 9)])];
-        let parts = arm_parts("a", calls.iter().collect()).unwrap();
+        let parts = arm_parts("a", calls.iter().collect(), 1).unwrap();
         assert_eq!((parts.calls, parts.time_ns), (1, 9.0));
-        assert_eq!(arm_parts("a", vec![&calls[0]]), None);
+        assert_eq!(arm_parts("a", vec![&calls[0]], 1), None);
     }
 }

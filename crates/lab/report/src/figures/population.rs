@@ -218,6 +218,18 @@ impl Population {
         }
     }
 
+    /// Returns the planned call with this id as a population of its own, if it belongs to this one.
+    pub(crate) fn only(&self, id: u32) -> Option<Population> {
+        let Members::Planned(members) = &self.members else {
+            return None;
+        };
+        let members = BTreeMap::from([(id, *members.get(&id)?)]);
+        Some(Population {
+            members: Members::Planned(members),
+            ..self.clone()
+        })
+    }
+
     /// Reports whether it is no population of its own: the whole of a group, or a percentile of one.
     pub(crate) fn is_aggregate(&self) -> bool {
         matches!(self.part, Part::Whole | Part::Tail)

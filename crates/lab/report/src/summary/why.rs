@@ -1,23 +1,30 @@
 //! Where the time of requests went, by arm.
 
 use explain::Part;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-/// A part of a difference is named if it is at least this share of it.
-const NAMED_SHARE: f64 = 0.05;
-/// Differences below this are not explained.
-const LEAST_NS: f64 = 1e6;
+use super::measure::Comparison;
+use super::reason::part_name;
+
+/// Version of this format; raised when a reader of the old format would misread the new one.
+pub(crate) const FORMAT: u32 = 1;
 
 /// Where the time of a run's requests went.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Why {
-    /// Name of the baseline arm.
-    pub baseline: String,
-    /// By network, in the study's order.
+    /// Version of the format of this document.
+    pub format: u32,
+    /// The study's name.
+    pub study: String,
+    /// The arm that the others are compared with: the baseline, unless another was named.
+    pub against: String,
+    /// The populations of requests, by network in the study's order.
     pub measures: Vec<WhyMeasure>,
 }
 
 /// A population of requests on a network.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WhyMeasure {
     /// The network's name.
     pub network: String,
@@ -25,12 +32,12 @@ pub struct WhyMeasure {
     pub rtt_ns: u64,
     /// The population's label, e.g. `first request`.
     pub label: String,
-    /// The arms with explained requests, in the study's order.
+    /// The arms whose requests have parts, in the study's order.
     pub arms: Vec<ArmParts>,
 }
 
-/// Means over the middle half of an arm's requests.
-#[derive(Clone, Debug, PartialEq)]
+/// Means over the middle half of an arm's requests, sorted by their time.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ArmParts {
     /// The arm's name.
     pub arm: String,
@@ -39,55 +46,58 @@ pub struct ArmParts {
     /// Mean time of a request, the sum of the parts.
     pub time_ns: f64,
     /// Mean of each part that is not zero.
-    pub parts: Vec<(Part, f64)>,
+    pub parts: Vec<PartTime>,
+    /// Comparison with `against`, with its reason; absent for that arm, and without a block that has both. Its
+    /// `baseline` is `against`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+}
+
+/// The mean of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PartTime {
+    /// Its name, as in docs/reference/parts.md.
+    #[serde(serialize_with = "part_name")]
+    #[schemars(with = "String")]
+    pub part: Part,
+    /// The mean, ns.
+    pub ns: f64,
+    /// The same in round trips of the empty link; absent for parts that are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trips: Option<f64>,
+}
+
+impl Why {
+    /// Returns the document as JSON, as specified by `docs/why.schema.json`.
+    pub fn json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.expect("the document contains only strings, finite numbers and lists") + "\n"
+    }
+
+    /// Returns the JSON Schema of [`Why::json`], as in `docs/why.schema.json`.
+    pub fn schema() -> serde_json::Value {
+        let mut schema = schemars::schema_for!(Why).to_value();
+        // Some of serde_json's users turn on a feature of it that keeps the order of insertion.
+        schema.sort_all_objects();
+        schema
+    }
+}
+
+impl WhyMeasure {
+    /// Returns the parts that any arm has for at least 0.05 ms, in the order in which they are shown.
+    pub(crate) fn shown_parts(&self) -> Vec<Part> {
+        let is_shown = |part: &Part| self.arms.iter().any(|arm| arm.part_ns(*part) >= 5e4);
+        Part::ALL.into_iter().filter(is_shown).collect()
+    }
 }
 
 impl ArmParts {
-    /// Returns the mean of a part.
-    pub fn part_ns(&self, part: Part) -> f64 {
-        let found = self.parts.iter().find(|(of, _)| *of == part);
-        found.map_or(0.0, |&(_, ns)| ns)
+    /// Returns the mean of a part, if the arm has it.
+    pub(crate) fn part(&self, part: Part) -> Option<&PartTime> {
+        self.parts.iter().find(|time| time.part == part)
     }
 
-    /// Returns the parts in which this arm differs from another, less that one's, the largest first; only those that
-    /// matter to the difference of the whole.
-    pub fn differences(&self, other: &ArmParts) -> Vec<(Part, f64)> {
-        let whole_ns = (self.time_ns - other.time_ns).abs();
-        let part = |part: Part| (part, self.part_ns(part) - other.part_ns(part));
-        let mut parts: Vec<(Part, f64)> = Part::ALL.into_iter().map(part).collect();
-        parts.retain(|(_, ns)| ns.abs() >= LEAST_NS.max(NAMED_SHARE * whole_ns));
-        parts.sort_by(|(_, a), (_, b)| b.abs().total_cmp(&a.abs()));
-        parts
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn differences_are_named_by_size() {
-        let arm = |parts: &[(Part, f64)]| ArmParts {
-            arm: "a".into(),
-            calls: 1,
-            time_ns: parts.iter().map(|(_, ns)| ns).sum(),
-            parts: parts.to_vec(),
-        };
-        let slow = arm(&[
-            (Part::TcpHandshake, 50e6),
-            (Part::Nagle, 80e6),
-            (Part::Client, 3e6),
-        ]);
-        let fast = arm(&[(Part::QuicHandshake, 20e6), (Part::Client, 2.5e6)]);
-        assert_eq!(
-            slow.differences(&fast),
-            [
-                (Part::Nagle, 80e6),
-                (Part::TcpHandshake, 50e6),
-                (Part::QuicHandshake, -20e6)
-            ]
-        );
-        // 0.5 ms are no reason, and neither is 1 ms of 100.
-        assert_eq!(slow.differences(&slow), []);
+    pub(crate) fn part_ns(&self, part: Part) -> f64 {
+        self.part(part).map_or(0.0, |time| time.ns)
     }
 }

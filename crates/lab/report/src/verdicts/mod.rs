@@ -10,3 +10,4 @@ pub(crate) mod sweep;
 pub(crate) mod threshold;
 pub(crate) mod unusable;
 pub(crate) mod values;
+pub(crate) mod why;

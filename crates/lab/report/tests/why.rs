@@ -1,0 +1,167 @@
+//! Where the time of requests went, in every format, and why it is not known. All figures are invented.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod invented;
+
+use std::path::Path;
+
+use invented::{arm, data, explained, quickstart};
+use record::{Call, CallResult, Cell, RunData};
+use report::{Wanted, Why, summarise, why};
+
+const ALL: Wanted<'_> = Wanted {
+    network: None,
+    arm: None,
+    against: None,
+    call: None,
+};
+
+fn golden(file: &str, actual: &str) {
+    testing::golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), actual);
+}
+
+fn run() -> RunData {
+    explained(&data(&quickstart(), &["true-metro", "4g-tether"], 10, 1))
+}
+
+/// Returns a run with its cells changed.
+fn with_cells(data: &RunData, change: impl Fn(&mut Cell)) -> RunData {
+    let mut cells = data.cells().to_vec();
+    cells.iter_mut().for_each(change);
+    RunData::new(data.run().clone(), cells).unwrap()
+}
+
+fn with_calls(data: &RunData, change: impl Fn(&mut Call)) -> RunData {
+    with_cells(data, |cell| cell.calls.iter_mut().for_each(&change))
+}
+
+#[test]
+fn layouts() {
+    let wanted = Wanted {
+        network: Some("true-metro"),
+        ..ALL
+    };
+    let found = why(&run(), &wanted).unwrap();
+    golden("tests/golden/why-100.txt", &found.human(100));
+    golden("tests/golden/why.md", &found.markdown());
+    let csv = found.csv();
+    assert!(csv.starts_with("network,measure,arm,part,ns,round_trips,calls\r\n"));
+    assert!(
+        csv.contains("\r\ntrue-metro,first request,quinn h3,quic_handshake,123000000,1.000,16\r\n")
+    );
+    let client = csv.lines().find(|line| line.contains(",client,")).unwrap();
+    assert!(client.ends_with(",,16"), "{client}");
+    let schema = serde_json::to_string_pretty(&Why::schema()).unwrap() + "\n";
+    golden("../../../docs/why.schema.json", &schema);
+    let json: serde_json::Value = serde_json::from_str(&found.json()).unwrap();
+    let quinn = &json["measures"][0]["arms"][2];
+    assert_eq!(quinn["parts"][0]["part"], "quic_handshake");
+    assert_eq!(quinn["comparison"]["reason"]["outcome"], "explained");
+}
+
+/// The two must not contradict each other.
+#[test]
+fn comparisons_are_those_of_the_report() {
+    let data = run();
+    let summary = summarise(&data);
+    for measure in why(&data, &ALL).unwrap().measures {
+        let mut networks = summary.networks.iter();
+        let network = networks.find(|n| n.name == measure.network).unwrap();
+        for of in measure.arms {
+            let arm = network.arms.iter().find(|arm| arm.name == of.arm).unwrap();
+            let mut measures = arm.measures.iter();
+            let expected = measures.find(|m| m.label == measure.label).unwrap();
+            let fields = |c: &Option<report::Comparison>| {
+                let c = c.as_ref()?;
+                Some((c.verdict, c.difference.clone(), c.reason.clone()))
+            };
+            assert_eq!(fields(&of.comparison), fields(&expected.comparison));
+        }
+    }
+}
+
+#[test]
+fn what_is_wanted_is_all_that_is_shown() {
+    let wanted = Wanted {
+        network: Some("4g-tether"),
+        arm: Some("quinn h3"),
+        against: Some("libcurl h1"),
+        call: Some(6),
+    };
+    let found = why(&run(), &wanted).unwrap();
+    assert_eq!(found.measures.len(), 1);
+    let arms: Vec<&str> = found.measures[0].arms.iter().map(|a| &*a.arm).collect();
+    assert_eq!(arms, ["quinn h3", "libcurl h1"]);
+    let comparison = found.measures[0].arms[0].comparison.as_ref().unwrap();
+    // One call in each of ten blocks.
+    assert_eq!(comparison.reason.as_ref().unwrap().pairs, 6);
+    let text = found.human(400);
+    let sentence = "quinn h3 is 242 ms faster than libcurl h1 because no TCP handshake: -123.0 ms, one round trip; \
+                    no Nagle delay: -123.0 ms, one round trip\n";
+    assert!(text.contains(sentence), "{text}");
+}
+
+#[test]
+fn an_undecided_difference_makes_no_claim() {
+    let text = why(&run(), &ALL).unwrap().human(400);
+    let undecided = "libcurl h2 is 47 ms slower than hyper h2 (not decided)\n";
+    assert!(text.contains(undecided), "{text}");
+    let one_block = explained(&data(&quickstart(), &["true-metro"], 1, 1));
+    let text = why(&one_block, &ALL).unwrap().human(400);
+    assert!(
+        !text.contains("hyper h2 again is") && !text.contains("than"),
+        "{text}"
+    );
+}
+
+#[test]
+fn absent_parts_have_a_cause() {
+    let old = data(&quickstart(), &["true-metro"], 2, 1);
+    let error = |data: &RunData, wanted: &Wanted<'_>| why(data, wanted).unwrap_err();
+    let start = "no request of this run has parts: ";
+    let of_all = |data: &RunData| {
+        let text = error(data, &ALL);
+        text.strip_prefix(start).unwrap_or(&text).to_owned()
+    };
+    assert!(of_all(&old).starts_with("they were recorded by an earlier version of commute"));
+    let own_clock = with_cells(&old, |cell| cell.stack.clock = "own".into());
+    assert!(of_all(&own_clock).starts_with("their clients have a clock of their own"));
+    let failed = with_calls(&old, |call| call.result = CallResult::TimedOut);
+    assert_eq!(of_all(&failed), "all 160 requests failed or timed out");
+    let by_time = with_cells(&old, |cell| cell.calls.clear());
+    assert!(of_all(&by_time).starts_with("all are in groups that are bound by time"));
+    let none = RunData::new(old.run().clone(), Vec::new()).unwrap();
+    assert!(of_all(&none).starts_with("no cell was measured"));
+    let mut run = old.run().clone();
+    run.calls.clear();
+    let imported = RunData::new(run, old.cells().to_vec()).unwrap();
+    assert_eq!(of_all(&imported), "they were imported, without packets");
+    let wanted = Wanted {
+        network: Some("true-metro"),
+        arm: Some("quinn h3"),
+        call: Some(17),
+        ..ALL
+    };
+    assert_eq!(
+        error(&explained(&old), &wanted),
+        "no request with the id 17 of `quinn h3` on `true-metro` has parts: no call has this id; ids are 1 to 16"
+    );
+}
+
+#[test]
+fn names_are_printed_without_control_characters() {
+    let evil = "<b>|\u{1b}[2J";
+    let mut arms = vec![
+        arm("h2", "h2", 383.0, 133.0, 1_800.0),
+        arm("h3", "h3", 265.0, 131.0, 1_100.0),
+    ];
+    arms[1].name = evil;
+    let found = why(&explained(&data(&arms, &["lan"], 6, 1)), &ALL).unwrap();
+    assert!(!found.human(100).contains('\u{1b}'));
+    let markdown = found.markdown();
+    assert!(
+        !markdown.contains('\u{1b}') && !markdown.contains("<b>|"),
+        "{markdown}"
+    );
+}
