@@ -7,7 +7,7 @@ mod invented;
 
 use std::fs;
 
-use invented::{data, exchanging, quickstart};
+use invented::{data, exchanging, explained, quickstart};
 use record::RunData;
 use report::{html, html_beside_records, summarise};
 use testing::{Browser, View};
@@ -22,15 +22,21 @@ fn quickstart_page() -> String {
     page(&exchanging(&data))
 }
 
+/// Returns the page of a run whose requests have parts.
+fn page_with_parts() -> String {
+    let data = data(&quickstart(), &["true-metro", "4g-tether"], 10, 1);
+    page(&explained(&data))
+}
+
 #[test]
 fn page_has_no_external_references() {
-    let page = quickstart_page();
+    let page = quickstart_page() + &page_with_parts();
     for outside in [
         "http://", "https://", "//cdn", "src=", "@import", "url(", "<link", " style=",
     ] {
         assert!(!page.contains(outside), "{outside}");
     }
-    assert_eq!(page.matches("<script").count(), 1, "the page's own");
+    assert_eq!(page.matches("<script").count(), 2, "each page's own");
 }
 
 #[test]
@@ -73,7 +79,12 @@ fn every_network_and_arm_has_a_figure_over_time() {
 /// A browser would repair unbalanced tags silently.
 #[test]
 fn tags_are_balanced() {
-    let page = quickstart_page();
+    for page in [quickstart_page(), page_with_parts()] {
+        check_balance(&page);
+    }
+}
+
+fn check_balance(page: &str) {
     let (before, script) = page.split_once("<script>").unwrap();
     let page = format!("{before}{}", script.split_once("</script>").unwrap().1);
     let mut open: Vec<&str> = Vec::new();
@@ -106,6 +117,38 @@ fn tables_have_captions_and_headings_and_figures_have_names() {
          blocks and five arms over time"
     );
     assert_eq!(page.matches("role=\"img\" aria-label=").count(), figures);
+}
+
+#[test]
+fn parts_have_a_bar_per_arm_and_a_table() {
+    let page = page_with_parts();
+    let before = quickstart_page();
+    let figures = |page: &str| page.matches("<figure").count();
+    assert_eq!(
+        figures(&page),
+        figures(&before) + 6,
+        "three measures on each of two networks"
+    );
+    assert_eq!(
+        page.matches("<figure").count(),
+        page.matches("role=\"img\" aria-label=").count()
+    );
+    for shown in [
+        "<details class=\"fold\" open><summary><h3>Where the time went</h3></summary>",
+        "aria-label=\"4g-tether: first request, mean time by part\"",
+        "<title>quinn h3, QUIC handshake: 123.0 ms, one round trip</title>",
+        ">2.0 round trips + 18 ms</text>",
+        "<caption><span>true-metro: first request, where the time went</span></caption>",
+        "<th scope=\"row\">QUIC handshake</th><td>-</td><td>-</td><td>123.0<br><small>one round trip</small></td>",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    // The number in a bar is that in the key.
+    assert!(page.contains("</svg> 3 QUIC handshake</li>"), "{page}");
+    let bar = "QUIC handshake: 123.0 ms, one round trip</title></rect><text";
+    let (_, after) = page.split_once(bar).unwrap();
+    assert_eq!(after.split(['>', '<']).nth(1), Some("3"));
+    assert!(!before.contains("Where the time went"));
 }
 
 #[test]
@@ -219,6 +262,7 @@ fn only_a_page_beside_the_records_links_to_them() {
 #[test]
 fn browser_shows_the_page_in_every_view() {
     testing::check_page("report", &quickstart_page());
+    testing::check_page("report-parts", &page_with_parts());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The order suits a reader with little time. First come the origin of the figures, the answer, the best arms for each
 //! need, a forest plot of all differences and recommendations by network. The figures behind it follow:
-//! percentiles, phases, distributions, blocks over time, failures, costs and set-up. Self-test, environment and the raw
+//! parts and phases of the time, percentiles, distributions, blocks over time, failures, costs and set-up. Self-test, environment and the raw
 //! data are last.
 
 mod appendix;
@@ -16,6 +16,7 @@ mod head;
 mod heat;
 mod labels;
 mod network;
+mod parts;
 mod percentiles;
 mod sending;
 mod sweep;

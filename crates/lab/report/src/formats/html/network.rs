@@ -11,6 +11,7 @@ use super::distribution::distributions;
 use super::failures::failures;
 use super::forest::others;
 use super::labels::{headings, id, in_network, link, measures};
+use super::parts::Parts;
 use super::percentiles::percentiles;
 use super::sending::{sending, setup};
 use super::timeline::timelines;
@@ -19,6 +20,7 @@ use super::waterfall::waterfalls;
 use crate::answer::wording::{interval_note, remarks};
 use crate::figures::cells::CellIndex;
 use crate::figures::load;
+use crate::figures::parts::measures as measures_by_part;
 use crate::figures::phases;
 use crate::figures::population::{Population, populations};
 use crate::summary::arm::ArmSummary;
@@ -46,6 +48,7 @@ pub(super) fn cards(summary: &Summary) -> Markup {
 pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
     let cells = CellIndex::new(data);
     let populations = populations(data.run());
+    let parts = Parts::new(measures_by_part(data.run(), &cells, &populations));
     html! {
         @for (i, network) in summary.networks.iter().enumerate() {
             section id=(id(i)) {
@@ -54,25 +57,31 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
                 (verdicts(network, &summary.baseline))
                 p.note { (interval_note(network)) }
                 (load_tables(network))
-                (details(network, &summary.baseline, data, &cells, &populations))
+                (details(network, &summary.baseline, data, &cells, &populations, &parts))
             }
         }
     }
 }
 
-/// Returns what is behind the verdicts, folded, but for what makes up the answer: costs, and why requests
-/// failed.
+/// Returns what is behind the verdicts, folded, but for what makes up the answer: where the time went, costs, and why
+/// requests failed.
 fn details(
     network: &NetworkSummary,
     baseline: &str,
     data: &RunData,
     cells: &CellIndex<'_>,
     populations: &[Population],
+    by_part: &Parts,
 ) -> Markup {
     let fails = network.arms.iter().any(|arm| arm.calls_and_losses().1 > 0);
     let joined = |parts: &[Markup]| html! { @for part in parts { (part) } };
     let parts = [
         ("Requests that failed", fails, failures(network)),
+        (
+            "Where the time went",
+            by_part.is_open(network),
+            by_part.section(network),
+        ),
         ("Costs", true, costs(network)),
         ("Remarks on each arm", false, remarks_list(network)),
         ("Other differences", false, others(network, baseline)),
