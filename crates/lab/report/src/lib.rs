@@ -5,7 +5,7 @@
 //! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count, splits calls into
 //!    populations by the plan, and estimates their figures (`figures`).
 //! 2. It compares the arms with the baseline request by request, and checks that copies of the baseline met the same
-//!    losses and agree (`verdicts`).
+//!    losses and agree. It takes decided differences apart by the parts of the requests' critical paths (`verdicts`).
 //! 3. It derives a recommendation for each network and over all of them, or the reason why there is none (`answer`).
 //! 4. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
@@ -17,6 +17,8 @@
 //! [`apply_thresholds`] adds what a user's own conditions say of the figures ([`Threshold`]).
 //!
 //! [`compare_runs`] compares the arms of one run with those of another ([`RunChanges`]).
+//!
+//! [`why`] gives the parts of each arm's time, with the same verdicts and reasons ([`Why`]).
 //!
 //! [`ByBlock`] are the values by block behind all verdicts. [`decide`] makes the same verdicts of them
 //! without the records, for `crates/lab/findings`.

@@ -1,6 +1,6 @@
 //! The parts of a population's time, by arm and by step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use explain::Part;
 use record::{Call, Cell, Run};
@@ -14,14 +14,17 @@ use crate::summary::why::{ArmParts, PartTime, WhyMeasure};
 /// The time of each part that is not zero, ns.
 pub(crate) type PartTimes = BTreeMap<Part, f64>;
 
-/// Returns the parts of a cell's steps, as [`Population::steps`] gives their times. A step whose requests lack parts
-/// or overlap is absent, and so are percentiles, imported requests and groups that are bound by time.
+/// Returns the parts of a cell's steps, as [`Population::steps`] gives their times. A step is absent if its requests
+/// lack parts or overlap others of their connection, whose packets cannot be told apart. So are percentiles, imported
+/// requests and groups that are bound by time.
 pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u32, PartTimes> {
     let calls = population.of(&cell.calls);
     match population.part {
         measure::Part::ColdProcess | measure::Part::First | measure::Part::Warm => {
+            let concurrent = concurrent(&cell.calls);
+            let alone = calls.filter(|call| !concurrent.contains(&call.id));
             let step = |call: &Call| Some((call.id, parts_of(&[call])?));
-            calls.filter_map(step).collect()
+            alone.filter_map(step).collect()
         }
         measure::Part::Whole => {
             let calls: Vec<&Call> = calls.collect();
@@ -34,12 +37,36 @@ pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u3
     }
 }
 
+/// Returns the ids of the calls that overlap another call of the same connection.
+fn concurrent(calls: &[Call]) -> BTreeSet<u32> {
+    let mut calls: Vec<&Call> = calls.iter().collect();
+    calls.sort_by_key(|call| (call.connection, call.start_ns));
+    let mut found = BTreeSet::new();
+    // The call of the connection that ends last so far.
+    let mut last: Option<&Call> = None;
+    for call in calls {
+        let before = last.filter(|before| before.connection == call.connection);
+        if let Some(before) = before.filter(|before| call.start_ns < end_of(before)) {
+            found.extend([before.id, call.id]);
+        }
+        last = match before {
+            Some(before) if end_of(before) > end_of(call) => Some(before),
+            _ => Some(call),
+        };
+    }
+    found
+}
+
+/// Returns when a call ended, by the clock of its start.
+fn end_of(call: &Call) -> u64 {
+    call.start_ns.saturating_add(call.end_ns)
+}
+
 /// Returns the parts of calls together; `None` unless all have parts and none begins before another has ended.
 fn parts_of(calls: &[&Call]) -> Option<PartTimes> {
     let mut calls = calls.to_vec();
     calls.sort_by_key(|call| call.start_ns);
-    let overlap =
-        |pair: &[&Call]| pair[1].start_ns < pair[0].start_ns.saturating_add(pair[0].end_ns);
+    let overlap = |pair: &[&Call]| pair[1].start_ns < end_of(pair[0]);
     if calls.is_empty()
         || calls.iter().any(|call| call.parts.is_empty())
         || calls.windows(2).any(overlap)
@@ -176,6 +203,25 @@ mod tests {
         let without = after(call(3, &[]), 20);
         assert_eq!(parts_of(&[&first, &second, &without]), None);
         assert_eq!(parts_of(&[]), None);
+    }
+
+    #[test]
+    fn requests_at_once_on_a_connection_are_found() {
+        let of = |id, connection, start_ns, end_ns| Call {
+            id,
+            connection,
+            start_ns,
+            ..call(end_ns, &[])
+        };
+        let calls = [
+            of(1, 1, 0, 100),
+            of(2, 1, 10, 20),
+            of(3, 1, 60, 20),
+            of(4, 1, 100, 50),
+            // On another connection, at the same time.
+            of(5, 2, 20, 50),
+        ];
+        assert_eq!(concurrent(&calls), [1, 2, 3].into());
     }
 
     #[test]

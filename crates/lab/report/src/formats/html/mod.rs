@@ -1,9 +1,9 @@
 //! The report as one page that is readable offline, made of the parts of [`page`].
 //!
 //! The order suits a reader with little time. First come the origin of the figures, the answer, the best arms for each
-//! need, a forest plot of all differences and recommendations by network. The figures behind it follow:
-//! parts and phases of the time, percentiles, distributions, blocks over time, failures, costs and set-up. Self-test, environment and the raw
-//! data are last.
+//! need, a forest plot of all differences and recommendations by network. The figures behind it follow: failures, parts
+//! of the time, costs, percentiles, phases, distributions, blocks over time and set-up. Self-test, environment and the
+//! raw data are last.
 
 mod appendix;
 mod blocks;
