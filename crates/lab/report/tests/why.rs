@@ -143,6 +143,21 @@ fn absent_parts_have_a_cause() {
         call: Some(17),
         ..ALL
     };
+    let of_quinn = Wanted {
+        call: None,
+        ..wanted
+    };
+    let one_failed = with_cells(&explained(&old), |cell| {
+        let is_quinn = cell.arm == "quinn h3";
+        for call in cell.calls.iter_mut().filter(|_| is_quinn) {
+            call.result = CallResult::TimedOut;
+            call.parts.clear();
+        }
+    });
+    assert_eq!(
+        error(&one_failed, &of_quinn),
+        "no request of `quinn h3` on `true-metro` has parts: all 32 requests failed or timed out"
+    );
     assert_eq!(
         error(&explained(&old), &wanted),
         "no request with the id 17 of `quinn h3` on `true-metro` has parts: no call has this id; ids are 1 to 16"

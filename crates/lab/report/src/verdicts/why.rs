@@ -26,6 +26,16 @@ pub struct Wanted<'a> {
     pub call: Option<u32>,
 }
 
+impl Wanted<'_> {
+    fn has_network(&self, name: &str) -> bool {
+        self.network.is_none_or(|network| network == name)
+    }
+
+    fn has_arm(&self, name: &str) -> bool {
+        self.arm.is_none_or(|arm| arm == name)
+    }
+}
+
 /// Returns where the time of requests went. Fails with the reason if no wanted request has parts.
 ///
 /// Verdicts are those of the report: `wanted` limits what is returned, not which arms share an error probability.
@@ -61,11 +71,13 @@ pub fn why(data: &RunData, wanted: &Wanted<'_>) -> Result<Why, String> {
                 comparison
             });
         }
-        let is_wanted = |arm: &str| wanted.arm.is_none_or(|of| of == arm);
-        (measure.arms).retain(|arm| is_wanted(&arm.arm) || arm.arm == against);
+        // Alone, the arm that others are compared with answers nothing.
+        match (measure.arms.iter()).any(|arm| wanted.has_arm(&arm.arm)) {
+            true => (measure.arms).retain(|arm| wanted.has_arm(&arm.arm) || arm.arm == against),
+            false => measure.arms.clear(),
+        }
     }
-    let is_wanted = |network: &str| wanted.network.is_none_or(|of| of == network);
-    measures.retain(|measure| is_wanted(&measure.network) && !measure.arms.is_empty());
+    measures.retain(|measure| wanted.has_network(&measure.network) && !measure.arms.is_empty());
     match measures.is_empty() {
         true => Err(absence(data, &cells, wanted)),
         false => Ok(Why {
@@ -81,11 +93,9 @@ pub fn why(data: &RunData, wanted: &Wanted<'_>) -> Result<Why, String> {
 fn absence(data: &RunData, cells: &CellIndex<'_>, wanted: &Wanted<'_>) -> String {
     let run = data.run();
     let networks = run.networks.iter().map(|network| network.name.as_str());
-    let networks = networks.filter(|name| wanted.network.is_none_or(|of| of == *name));
-    let against = wanted.against.unwrap_or(&run.baseline);
+    let networks = networks.filter(|name| wanted.has_network(name));
     let arms = run.arms.iter().map(|arm| arm.name.as_str());
-    let is_wanted = |arm: &&str| wanted.arm.is_none_or(|of| of == *arm || against == *arm);
-    let arms: Vec<&str> = arms.filter(is_wanted).collect();
+    let arms: Vec<&str> = arms.filter(|arm| wanted.has_arm(arm)).collect();
     let firsts = networks.flat_map(|network| arms.iter().map(move |arm| cells.first(network, arm)));
     let measured: Vec<&Cell> = firsts
         .flat_map(BTreeMap::into_values)
