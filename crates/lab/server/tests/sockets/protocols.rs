@@ -89,8 +89,19 @@ async fn http_routes_answer_the_same_over_every_protocol() {
         for request in &requests {
             assert_eq!(request.protocol, *protocol);
             assert!(!request.broken && !request.early_data, "{request:?}");
-            assert!(request.start_ns <= request.end_ns);
-            assert!(request.start_ns >= connection.at_ns);
+            let times = [
+                Some(connection.at_ns),
+                Some(request.start_ns),
+                request.received_ns,
+                request.responded_ns,
+                Some(request.end_ns),
+            ];
+            assert!(times.is_sorted() && !times.contains(&None), "{request:?}");
+            // An empty body has been read when the head has.
+            assert_eq!(
+                request.received_ns == Some(request.start_ns),
+                request.request_bytes == 0
+            );
         }
         assert_eq!(
             (requests[0].request_bytes, requests[0].response_bytes),
