@@ -195,6 +195,7 @@ impl ImportedCall {
             allocated_bytes: None,
             allocations: None,
             parts: Default::default(),
+            path: None,
             exchange: self.exchange(),
         }
     }

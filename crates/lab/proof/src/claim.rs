@@ -142,6 +142,7 @@ fn claimed(
         allocated_bytes: row.allocated_bytes,
         allocations: row.allocations,
         parts: BTreeMap::new(),
+        path: None,
         exchange: (codes || step.encodes()).then(|| Exchange {
             created_ns: row.created_ns.map(since),
             encoded_ns: row.encoded_ns.map(since),

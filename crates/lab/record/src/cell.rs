@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::ConnectionSettings;
 use crate::load::Load;
+use crate::path::CallPath;
 use crate::proof::Proof;
 use crate::timeline::Timeline;
 
@@ -200,6 +201,9 @@ pub struct Call {
     /// end reports the client's port, and in records of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, u64>,
+    /// The critical path step by step; absent unless the run was made with `--explain`, and where `parts` is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<CallPath>,
     /// Phases of an exchange, a submission, or a request of the study's own that was encoded and decoded
     /// within the call; absent for other calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]

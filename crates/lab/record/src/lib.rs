@@ -26,6 +26,7 @@ mod data;
 mod load;
 mod merge;
 mod packets;
+mod path;
 mod proof;
 mod run;
 mod schema;
@@ -43,6 +44,7 @@ pub use data::{CellStatus, DataError, RunData};
 pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
+pub use path::{CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 pub use proof::Proof;
 pub use run::{
     Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall,

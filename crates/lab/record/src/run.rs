@@ -87,6 +87,9 @@ pub struct Settings {
     /// Whether the server's qlog of every QUIC connection is kept.
     #[serde(default)]
     pub qlog: bool,
+    /// Whether the critical path of each call is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
     /// Whether blocks are added until every comparison is decided.
     #[serde(default)]
     pub until_decided: bool,

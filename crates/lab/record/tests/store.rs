@@ -231,6 +231,7 @@ fn call() -> impl Strategy<Value = Call> {
             allocated_bytes: None,
             allocations: None,
             parts: Default::default(),
+            path: None,
             exchange: None,
         },
     )

@@ -1,4 +1,4 @@
-//! Packets that a cell keeps on request: frames, the secrets to decrypt them, qlogs.
+//! Packets that a cell keeps on request: frames, the secrets to decrypt them, qlogs, critical paths.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,7 +14,7 @@ const FRAME_BYTES: usize = 64 << 20;
 const KEY_LOG: &str = "keys.log";
 const QLOGS: &str = "qlog";
 
-/// The folders for what is kept; none for what is not.
+/// What is kept: the folders for it, none for what is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Captures {
     /// For every frame, as pcapng.
@@ -23,6 +23,8 @@ pub(crate) struct Captures {
     pub(crate) keylog: Option<PathBuf>,
     /// For a qlog of each QUIC connection.
     pub(crate) qlog: Option<PathBuf>,
+    /// Whether the records get the critical path of each call.
+    pub(crate) paths: bool,
 }
 
 impl Captures {

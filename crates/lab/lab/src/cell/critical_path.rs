@@ -9,14 +9,15 @@ use link::window::{Socket, Window};
 use proof::Log;
 use record::CallResult;
 
+use super::call_path::Recorder;
 use super::measured::Measured;
 
 /// TLS 1.2 as rustls names it.
 const TLS_1_2: &str = "TLSv1_2";
 
-/// Gives every call that succeeded its parts. Clients with a clock of their own get none, and connections whose port
-/// neither end reports.
-pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
+/// Gives every call that succeeded its parts, and its path if paths are kept. Clients with a clock of their own get
+/// none, and connections whose port neither end reports.
+pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_paths: bool) {
     if measured.clock != Clock::Monotonic {
         return;
     }
@@ -27,6 +28,7 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
     let Ok(log) = Log::new(&measured.log) else {
         return;
     };
+    let mut recorder = keeps_paths.then(|| Recorder::new(&measured.tap));
     for call in &mut measured.calls {
         let Some(&row) = rows.get(&call.id).filter(|_| call.result == CallResult::Ok) else {
             continue;
@@ -36,6 +38,7 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network) {
         };
         let path = crossings.path(&request);
         tracing::debug!("path of call {}: {path:?}", row.id);
+        call.path = (recorder.as_mut()).map(|recorder| recorder.record(&path, row.start_ns));
         let parts = path.parts();
         call.parts = parts
             .present()

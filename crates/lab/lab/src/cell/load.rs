@@ -222,6 +222,7 @@ mod tests {
             allocated_bytes: None,
             allocations: None,
             parts: BTreeMap::new(),
+            path: None,
             exchange: None,
         }
     }

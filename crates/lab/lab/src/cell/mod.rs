@@ -3,6 +3,7 @@
 
 pub(crate) mod accounting;
 mod activity;
+mod call_path;
 pub(crate) mod capabilities;
 pub(crate) mod captures;
 mod collect;
@@ -146,7 +147,7 @@ impl CellRun<'_> {
         let destinations = std::mem::take(&mut output.destinations);
         let claim = self.claim(destinations, &output.hello, output.run_ns, &output.tap);
         let mut measured = collect(output, &claim, key)?;
-        critical_path::explain_calls(&mut measured, self.network);
+        critical_path::explain_calls(&mut measured, self.network, self.captures.paths);
         Ok(measured)
     }
 

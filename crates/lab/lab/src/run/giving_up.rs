@@ -108,6 +108,7 @@ mod tests {
             allocated_bytes: None,
             allocations: None,
             parts: BTreeMap::new(),
+            path: None,
             exchange: None,
         }
     }

@@ -129,6 +129,7 @@ impl Lab {
                 pcap: options.pcap,
                 keylog: options.keylog,
                 qlog: options.qlog,
+                explain: options.explain,
                 until_decided: options.until_decided,
                 external: study.external.as_ref().map(ExternalServer::recorded),
                 server_option: options.server.clone(),

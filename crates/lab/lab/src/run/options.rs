@@ -24,6 +24,8 @@ pub struct RunOptions {
     pub keylog: bool,
     /// Whether to keep the server's qlog of every QUIC connection.
     pub qlog: bool,
+    /// Whether to keep the critical path of each call in the records.
+    pub explain: bool,
     /// Whether the caller adds blocks until every comparison is decided.
     pub until_decided: bool,
     /// Results of the self-test, for the record; empty when it was skipped.

@@ -97,6 +97,7 @@ impl<'a> Worker<'a> {
                 pcap: folder(options.pcap, "pcap"),
                 keylog: folder(options.keylog, "keylog"),
                 qlog: folder(options.qlog, "qlog"),
+                paths: options.explain,
             },
             amend_setup: None,
         };

@@ -71,6 +71,7 @@ pub fn run(blocks: u32) -> Run {
             pcap: false,
             keylog: false,
             qlog: false,
+            explain: false,
             until_decided: false,
             external: None,
             server_option: None,
@@ -135,7 +136,13 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
         verify_ns: None,
         allocated_bytes: None,
         allocations: None,
-        parts: Default::default(),
+        parts: match id {
+            1 => [("tcp_handshake", 100_000_000), ("client", 200_000_000)]
+                .map(|(part, ns)| (part.to_owned(), ns))
+                .into(),
+            _ => Default::default(),
+        },
+        path: (id == 1).then(path),
         exchange: None,
     };
     Cell {
@@ -181,5 +188,35 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
         relay: None,
         started_ns: 1_000,
         took_ns: 11_000_000_000,
+    }
+}
+
+/// Returns a path with every field, and two steps of which the middle one is left out.
+fn path() -> CallPath {
+    CallPath {
+        steps: vec![
+            PathStep {
+                part: "tcp_handshake".into(),
+                from_ns: 0,
+                to_ns: 100_000_000,
+                packet: Some(PathPacket {
+                    number: 3,
+                    up: false,
+                    arrival_ns: 50_000_000,
+                    payload_bytes: 0,
+                    offset: Some(0),
+                    kind: Some(PacketKind::Syn),
+                    fate: PacketFate::Delivered,
+                    copy: true,
+                }),
+            },
+            PathStep {
+                part: "client".into(),
+                from_ns: 200_000_000,
+                to_ns: 300_000_000,
+                packet: None,
+            },
+        ],
+        left_out: 1,
     }
 }

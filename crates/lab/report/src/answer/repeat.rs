@@ -41,6 +41,7 @@ pub(crate) fn command(data: &RunData, seed: u64) -> Option<String> {
         (settings.pcap, " --pcap"),
         (settings.keylog, " --keylog"),
         (settings.qlog, " --qlog"),
+        (settings.explain, " --explain"),
     ] {
         if kept {
             command += option;
@@ -115,6 +116,7 @@ mod tests {
             pcap: true,
             keylog: true,
             qlog: true,
+            explain: true,
             server_option: Some(ServerOption {
                 server: "https://api.example.com".into(),
                 address: Some("127.0.0.1:8443".into()),
@@ -127,7 +129,7 @@ mod tests {
             Some(
                 "commute run \"my studies/it's.toml\" --blocks 14 --seed 7 \
                  --server https://api.example.com --server-address 127.0.0.1:8443 --ca 'my ca.pem' \
-                 --jobs 2 --shard 2/4 --pcap --keylog --qlog"
+                 --jobs 2 --shard 2/4 --pcap --keylog --qlog --explain"
             )
         );
     }

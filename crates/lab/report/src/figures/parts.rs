@@ -176,6 +176,7 @@ mod tests {
             parts: (parts.iter())
                 .map(|&(part, ns)| (part.name().to_owned(), ns))
                 .collect(),
+            path: None,
             exchange: None,
         }
     }

@@ -154,6 +154,7 @@ mod tests {
             allocated_bytes: None,
             allocations: None,
             parts: Default::default(),
+            path: None,
             exchange,
         }
     }

@@ -316,6 +316,7 @@ fn call(arm: &Invented, id: u32, group: &str, first: bool, ns: u64, censored: Op
         allocated_bytes: None,
         allocations: None,
         parts: Default::default(),
+        path: None,
         exchange: None,
     }
 }

@@ -26,6 +26,7 @@ pub(super) struct Job {
     pcap: bool,
     pub(super) keylog: bool,
     pub(super) qlog: bool,
+    explain: bool,
     /// Blocks are added until every comparison is decided.
     pub(super) until_decided: bool,
     /// The ranks that a report will use.
@@ -84,6 +85,7 @@ impl Job {
             pcap: args.pcap,
             keylog: args.keylog,
             qlog: args.qlog,
+            explain: args.explain,
             until_decided: args.until_decided,
             ranks: report::ranks(args.until_decided),
         })
@@ -108,6 +110,7 @@ impl Job {
             pcap: settings.pcap,
             keylog: settings.keylog,
             qlog: settings.qlog,
+            explain: settings.explain,
             until_decided: settings.until_decided && blocks.is_none(),
             ranks: report::ranks(settings.until_decided || settings.extended || blocks.is_some()),
         })
@@ -130,6 +133,7 @@ impl Job {
             pcap: self.pcap,
             keylog: self.keylog,
             qlog: self.qlog,
+            explain: self.explain,
             until_decided: self.until_decided,
             self_test,
         }

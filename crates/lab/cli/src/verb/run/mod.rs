@@ -103,6 +103,9 @@ pub(crate) struct Args {
     /// Save the server's qlog of every QUIC connection
     #[arg(long, conflicts_with = "resume")]
     qlog: bool,
+    /// Keep the critical path of every request, for `commute why RUN --path ID`
+    #[arg(long, conflicts_with = "resume")]
+    explain: bool,
     /// Fail if this holds for any arm, or is undetermined, e.g. 'first.p95 > 300ms'; see `commute
     /// report --help`
     #[arg(long, value_name = "CONDITION")]
