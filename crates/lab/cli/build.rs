@@ -8,9 +8,12 @@ use std::{env, fs, io};
 
 /// Links to what is carried, so that a package has it: cargo packs what is below its folder.
 const CARRIED: &str = "carried";
-/// Cargo leaves folders with a package of their own out, and with them this manifest: its link, and where it
-/// belongs.
-const OF_RUST: (&str, &str) = ("stacks-rust.toml", "stacks/rust/stack.toml");
+/// Cargo leaves folders with a package of their own out, and with them these files: their links, and where they
+/// belong.
+const OF_RUST: [(&str, &str); 2] = [
+    ("stacks-rust.toml", "stacks/rust/stack.toml"),
+    ("stacks-rust-remedies.toml", "stacks/rust/remedies.toml"),
+];
 /// As in the repository, because scripts name each other by relative paths.
 const FOLDERS: [&str; 5] = [
     "bindings/okhttp/library/src",
@@ -33,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .into_iter()
         .map(named)
         .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
-    files.push((PathBuf::from(OF_RUST.1), root.join(OF_RUST.0)));
+    files.extend(OF_RUST.map(|(link, name)| (PathBuf::from(name), root.join(link))));
     files.sort();
     let mut archive = tar::Builder::new(Vec::new());
     // The same files give the same archive, whoever built it and when.

@@ -1,4 +1,4 @@
-//! `commute run --pcap --keylog --qlog`: what is kept of a run can be decrypted and read.
+//! `commute run --pcap --keylog --qlog --explain`: what is kept of a run can be decrypted and read.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -87,4 +87,66 @@ fn kept_packets_are_decrypted_with_the_kept_secrets() {
         "quic.stream.stream_id",
     );
     assert!(!streams.is_empty());
+}
+
+#[test]
+fn kept_paths_are_printed_and_sum_to_the_parts() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox.add_stack("quinn", "\"h3\"", &["{commute}", "driver", "quinn"]);
+    sandbox.write("kept.toml", STUDY);
+    let run = ["run", "kept.toml", "--no-self-test"];
+    let (with, without) = (&["--out", "run", "--explain"][..], &["--out", "bare"][..]);
+    sandbox.run(&[&run[..], with].concat()).exits_with(0);
+    sandbox.run(&[&run[..], without].concat()).exits_with(0);
+    for cell in sandbox.records("run").cells() {
+        for call in &cell.calls {
+            let steps = &call.path.as_ref().unwrap().steps;
+            let mut parts = std::collections::BTreeMap::new();
+            for step in steps {
+                *parts.entry(step.part.clone()).or_default() += step.to_ns - step.from_ns;
+            }
+            assert_eq!(parts, call.parts);
+            assert!(steps.iter().any(|step| step.packet.is_some()));
+        }
+    }
+    let why = sandbox.run(&["why", "run"]).exits_with(0);
+    assert!(why.stdout.contains("  TCP handshake: at most "), "{why}");
+    let path = ["--path", "1", "--arm", "hyper h2"];
+    let output = sandbox
+        .run(&[&["why", "run"], &path[..]].concat())
+        .exits_with(0);
+    assert!(output.stdout.contains("TCP handshake"), "{output}");
+    assert!(output.stdout.contains("up, SYN"), "{output}");
+    let bare = sandbox
+        .run(&[&["why", "bare"], &path[..]].concat())
+        .exits_with(2);
+    bare.stderr_contains("measure again with --explain: commute run kept.toml --blocks 1 --seed ");
+}
+
+#[test]
+fn remedies_of_a_stack_are_checked_and_given() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox.write(
+        "one.toml",
+        &STUDY.replace("[[arm]]\nstack = \"quinn\"\nprotocol = \"h3\"\n", ""),
+    );
+    let run = ["run", "one.toml", "--no-self-test", "--out", "run"];
+    sandbox.run(&run).exits_with(0);
+    let file = sandbox.home().join("stacks/hyper/remedies.toml");
+    let entry = "[[remedy]]\nparts = ['exchange']\ndrivers = ['hyper']\nat = 'client'\n\
+                 advice = 'Invented.'\nsource = 'RFC 1149'\n";
+    fs::write(&file, entry).unwrap();
+    let why = sandbox.run(&["why", "run"]).exits_with(0);
+    assert!(
+        why.stdout.contains("  Request and response: at most "),
+        "{why}"
+    );
+    assert!(why.stdout.contains("client: Invented. RFC 1149"), "{why}");
+    fs::write(&file, entry.replace("exchange", "exchanges")).unwrap();
+    let why = sandbox.run(&["why", "run"]).exits_with(1);
+    why.stderr_contains(
+        "remedies.toml:2:9: parts: no part is named `exchanges` (did you mean `exchange`?)",
+    );
 }

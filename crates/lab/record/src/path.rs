@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The critical path of a call. Times count from the call's start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallPath {
-    /// The steps in order of time; each begins where the one before ended, except where steps are left out.
+    /// The steps in order of time. Each begins where the one before ended, unless steps between them are left out.
     pub steps: Vec<PathStep>,
     /// Number of steps that are left out in the middle of a long path.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -34,6 +34,7 @@ mod answer;
 mod changes;
 mod figures;
 mod formats;
+mod remedy;
 mod summary;
 mod verdicts;
 mod words;
@@ -41,6 +42,7 @@ mod words;
 pub use answer::summarise::summarise;
 pub use answer::wording::{cells_line, threshold_line};
 pub use changes::{ArmChange, ChangeVerdict, RunChanges, RunFacts, compare_runs};
+pub use figures::call_path::{FoundPath, PathOf, call_path};
 pub use figures::estimate::median;
 pub use figures::hdr::{HdrLog, hdr_logs};
 pub use figures::population::{PlannedMeasure, planned_measures};
@@ -51,6 +53,8 @@ pub use formats::csv::{COLUMNS, csv};
 pub use formats::html::{html, html_beside_records, machine};
 pub use formats::human::human;
 pub use formats::markdown::markdown;
+pub use formats::remedies::remedies;
+pub use remedy::Remedy;
 pub use summary::arm::{
     ArmSummary, Attempts, CommonLosses, Costs, Energy, Role, Sending, Setup, Spread,
 };
@@ -61,6 +65,7 @@ pub use summary::measure::{
 };
 pub use summary::quantity::{Bound, Method, Quantity, Unit};
 pub use summary::reason::{PartDifference, Reason, ReasonOutcome};
+pub use summary::remedies::{ChosenRemedy, Gain, MeasureRemedies, MeasuredGain, choose_remedies};
 pub use summary::sweep::{Sweep, Trend};
 pub use summary::threshold::{ThresholdOutcome, ThresholdResult};
 pub use summary::why::{ArmParts, PartTime, Why, WhyMeasure};

@@ -1,8 +1,11 @@
 //! `commute why RUN`: where the time of requests went.
 
+mod remedies;
+
 use std::path::PathBuf;
 
 use record::Store;
+use report::PathOf;
 
 use crate::verb::report::width;
 use crate::{exit, out};
@@ -17,6 +20,7 @@ use crate::{exit, out};
     commute why runs/quickstart-1\n  \
     commute why runs/quickstart-1 --network 4g-tether --call 2\n  \
     commute why runs/quickstart-1 --arm 'libcurl h3' --against 'libcurl h2'\n  \
+    commute why runs/quickstart-1 --network 4g-tether --arm 'libcurl h3' --path 1\n  \
     commute why runs/quickstart-1 --format csv > parts.csv")]
 pub(crate) struct Args {
     /// Folder of the run
@@ -37,6 +41,15 @@ pub(crate) struct Args {
     /// Only the call with this id in each cell, e.g. 2 for the second request
     #[arg(long, value_name = "ID")]
     call: Option<u32>,
+    /// Print the critical path of the call with this id step by step; needs a run with --explain
+    #[arg(long, value_name = "ID", conflicts_with_all = ["against", "call"])]
+    path: Option<u32>,
+    /// The block whose call --path prints [default: the first that was measured]
+    #[arg(long, value_name = "N", requires = "path")]
+    block: Option<u32>,
+    /// Folder with stacks/ [default: the enclosing checkout, else the built-in files]
+    #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
+    home: Option<PathBuf>,
 }
 
 /// Output format.
@@ -54,6 +67,17 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let data = Store::open(&args.run)?.read()?;
+    if let Some(call) = args.path {
+        let wanted = PathOf {
+            call,
+            network: args.network.as_deref(),
+            arm: args.arm.as_deref(),
+            block: args.block,
+        };
+        let path = report::call_path(&data, &wanted).map_err(exit::usage)?;
+        out::print(&path.human())?;
+        return Ok(exit::PASS);
+    }
     let arms: Vec<&str> = data
         .run()
         .arms
@@ -77,7 +101,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     };
     let why = report::why(&data, &wanted).map_err(exit::usage)?;
     out::print(&match args.format {
-        Format::Human => why.human(width()),
+        Format::Human => {
+            let everything = report::Wanted {
+                network: None,
+                arm: None,
+                ..wanted
+            };
+            let all = report::why(&data, &everything).map_err(exit::usage)?;
+            let lab = crate::home::open(args.home.as_deref())?;
+            let known = remedies::known(&lab)?;
+            let chosen = report::choose_remedies(&why, &all, &data.run().arms, &known);
+            [why.human(width()), report::remedies(&chosen, width())].join("\n")
+        }
         Format::Markdown => why.markdown(),
         Format::Json => why.json(),
         Format::Csv => why.csv(),

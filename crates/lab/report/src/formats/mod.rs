@@ -6,5 +6,7 @@ pub(crate) mod csv;
 pub(crate) mod html;
 pub(crate) mod human;
 pub(crate) mod markdown;
+pub(crate) mod path;
+pub(crate) mod remedies;
 pub(crate) mod table;
 pub(crate) mod why;

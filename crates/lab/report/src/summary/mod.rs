@@ -6,6 +6,7 @@ pub(crate) mod external;
 pub(crate) mod measure;
 pub(crate) mod quantity;
 pub(crate) mod reason;
+pub(crate) mod remedies;
 pub(crate) mod sweep;
 pub(crate) mod threshold;
 pub(crate) mod why;
