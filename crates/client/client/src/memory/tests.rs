@@ -8,6 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::process::{Child, Command};
 
 use route::Config;
+use sha2::{Digest as _, Sha256};
 
 use super::*;
 
@@ -76,6 +77,23 @@ fn router(salt: [u8; 16]) -> Router {
 /// Returns a file that no other process of these tests would write.
 fn whole() -> Vec<u8> {
     router([2; 16]).memory(wall_seconds())
+}
+
+/// Returns a whole file of this length. A byte string that readers skip pads its CBOR array.
+fn whole_with_padding(length: usize) -> Vec<u8> {
+    const HEAD: usize = 10;
+    const SUM: usize = 8;
+    let whole = whole();
+    let mut cbor = whole[HEAD..whole.len() - SUM].to_vec();
+    // One more element of the array: its type, four bytes of its length, zeros.
+    cbor[0] += 1;
+    let padding = length - HEAD - SUM - cbor.len() - 5;
+    cbor.push(0x5a);
+    cbor.extend(u32::try_from(padding).unwrap().to_be_bytes());
+    cbor.resize(cbor.len() + padding, 0);
+    let cbor_length = u32::try_from(cbor.len()).unwrap().to_be_bytes();
+    let sum = Sha256::digest(&cbor);
+    [&whole[..6], &cbor_length, &cbor, &sum[..SUM]].concat()
 }
 
 #[test]
@@ -182,6 +200,19 @@ fn a_huge_file_is_set_aside_without_being_read() {
     let folder = Folder::new();
     let huge = fs::File::create(folder.file()).unwrap();
     huge.set_len(1 << 40).unwrap();
+    assert!(!folder.load());
+    assert_eq!(folder.names(), ["route.bad"]);
+}
+
+/// Otherwise a longer file whose beginning is a whole one would be recalled.
+#[test]
+fn a_file_longer_than_the_limit_is_set_aside() {
+    let folder = Folder::new();
+    let mut file = whole_with_padding(MAX_MEMORY_BYTES);
+    fs::write(folder.file(), &file).unwrap();
+    assert!(folder.load());
+    file.push(0);
+    fs::write(folder.file(), &file).unwrap();
     assert!(!folder.load());
     assert_eq!(folder.names(), ["route.bad"]);
 }
