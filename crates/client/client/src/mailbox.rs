@@ -134,3 +134,22 @@ impl Drop for CancelGuard {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guard_cancels_its_request_unless_it_was_released() {
+        let (messages, mut sent) = mpsc::unbounded_channel();
+        let mailbox = Mailbox::new(messages, false);
+        let (call, guard) = mailbox.begin();
+        drop(guard);
+        let cancelled = sent.try_recv();
+        assert!(matches!(cancelled, Ok(Message::Cancel(id)) if id == call));
+        let (_, mut released) = mailbox.begin();
+        released.release();
+        drop(released);
+        assert!(sent.is_empty());
+    }
+}

@@ -93,3 +93,18 @@ fn answers_withheld(info: &libc::tcp_info) -> u8 {
 fn read(_: BorrowedFd<'_>) -> Option<Info> {
     None
 }
+
+#[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_peer_with_a_closed_window_may_leave_a_probe_unanswered() {
+        for (unacked, backoff, withheld) in [(0, 1, 1), (0, 0, 0), (1, 1, 0), (1, 0, 0)] {
+            // SAFETY: all-zero bytes are a valid `tcp_info`, which consists of integers.
+            let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+            (info.tcpi_unacked, info.tcpi_backoff) = (unacked, backoff);
+            assert_eq!(answers_withheld(&info), withheld, "{unacked} {backoff}");
+        }
+    }
+}
