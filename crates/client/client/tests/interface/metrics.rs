@@ -150,3 +150,18 @@ async fn a_download_counts_once_also_if_it_fails() {
     assert!(matches!(all[1].outcome, Outcome::Failed(_)), "{all:?}");
     assert_eq!(all.len(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_are_quoted_where_csv_demands_it() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().policy(Policy::H2).build().unwrap();
+    for label in ["plain", "the \"first\", of two"] {
+        let get = engine.get(&server.url("/bytes/1")).kind(label);
+        get.send().await.unwrap().bytes(MIB).await.unwrap();
+    }
+    measured(&engine, 2).await;
+    let csv = engine.metrics().csv(client::Arms::Protocols);
+    for field in [",plain,", ",\"the \"\"first\"\", of two\","] {
+        assert!(csv.contains(field), "{csv}");
+    }
+}
