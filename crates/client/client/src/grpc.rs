@@ -195,6 +195,26 @@ fn deadline(fields: &HeaderMap) -> Option<Duration> {
 mod tests {
     use super::*;
     use http::HeaderValue;
+    use http_body_util::Full;
+
+    #[test]
+    fn only_a_small_body_that_is_ready_is_sent_whole() {
+        let ready = |bytes: usize| Body::new(Full::new(Bytes::from(vec![0; bytes])));
+        let never = stream::pending::<Result<Frame<Bytes>, Status>>();
+        for (body, whole_bytes, streamed_bytes) in [
+            (ready(0), Some(0), None),
+            (ready(MAX_WHOLE_BYTES), Some(MAX_WHOLE_BYTES), None),
+            (ready(MAX_WHOLE_BYTES + 1), None, Some(MAX_WHOLE_BYTES + 1)),
+            (Body::new(StreamBody::new(never)), None, Some(0)),
+        ] {
+            let buffered = BufferedBody::of(body).now_or_never();
+            let found = match buffered.expect("it does not wait").expect("no body fails") {
+                BufferedBody::Whole(bytes) => (Some(bytes.len()), None),
+                BufferedBody::Streamed(first, _) => (None, Some(first.len())),
+            };
+            assert_eq!(found, (whole_bytes, streamed_bytes));
+        }
+    }
 
     #[test]
     fn deadlines_in_every_unit() {

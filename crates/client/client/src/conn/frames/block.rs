@@ -140,6 +140,7 @@ mod tests {
             (&[0x48, 3, b'4', b'2', b'1'], true),
             (&[0x08, 3, b'4', b'2', b'1'], true),
             (&[0x18, 3, b'4', b'2', b'1'], true),
+            (&[0x51, 1, b'x'], false),
             (&[0x0f, 0x01, 0], false),
             (&[0x1f, 0x00, 0], false),
             (&[0x00, 7, b':', b's'], true),
@@ -166,6 +167,8 @@ mod tests {
         let last = 2 * MAX_STREAMS as u32 - 1;
         let taken = [last, last].map(|id| blocks.take(id));
         assert_eq!(taken, [Some(violation), None]);
-        assert_eq!(blocks.take(5), None);
+        let (oldest, gone) = (MAX_STREAMS as u32, MAX_STREAMS as u32 - 1);
+        let taken = [oldest, gone].map(|id| blocks.take(id));
+        assert_eq!(taken, [Some(violation), None]);
     }
 }

@@ -258,3 +258,27 @@ fn handshake_fault(error: &ConnectionError) -> Fault {
         _ => Fault::Handshake,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quinn_proto::TransportErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn a_failed_handshake_is_the_fault_of_path_certificate_or_peer() {
+        let alert = |code| ConnectionError::TransportError(TransportErrorCode::crypto(code).into());
+        for (error, fault) in [
+            (alert(41), Fault::Handshake),
+            (alert(42), Fault::Certificate),
+            (alert(49), Fault::Certificate),
+            (alert(50), Fault::Handshake),
+            (ConnectionError::TimedOut, Fault::Connect),
+            (ConnectionError::Reset, Fault::Connect),
+            (ConnectionError::LocallyClosed, Fault::Connect),
+            (ConnectionError::VersionMismatch, Fault::Handshake),
+        ] {
+            assert_eq!(handshake_fault(&error), fault, "{error}");
+        }
+    }
+}
