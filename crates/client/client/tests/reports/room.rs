@@ -104,3 +104,41 @@ async fn a_server_that_answers_no_ping_while_it_works_is_asked_once() {
         assert_eq!(server.requests(path).len(), 1, "{path}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unread_bodies_leave_a_window_for_another_one() {
+    let credentials = Credentials::new();
+    let server = Server::start(
+        Protocol::H2,
+        &credentials,
+        Options::default(),
+        |request, _| {
+            if request.path == "/short" {
+                return ok("short");
+            }
+            // It has no end.
+            Script::new([Step::head(200, &[]), Step::data(vec![b'x'; 2 << 20])])
+        },
+    );
+    let server = server.await;
+    let engine = trusting(&credentials).policy(Policy::H2).build().unwrap();
+    let mut unread = Vec::new();
+    // The connection has sixteen windows.
+    for _ in 0..15 {
+        unread.push(engine.get(&server.url("/long")).send().await.unwrap());
+    }
+    let full = unread[0].report().connection;
+    assert!(unread.iter().all(|body| body.report().connection == full));
+    let elsewhere = async {
+        loop {
+            let (response, _) = whole(engine.get(&server.url("/short"))).await.unwrap();
+            if response.report().connection != full {
+                return;
+            }
+            // The bodies are still coming.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(30), elsewhere).await;
+    assert!(found.is_ok(), "no request got another connection");
+}
