@@ -223,12 +223,19 @@ mod tests {
         let late = open(&part_path).unwrap();
         first.complete().unwrap();
         drop(first);
+        await_unlocked(&late);
         assert!(lock(late, &part_path).unwrap().is_none());
         let second = DownloadTarget::open(path.clone(), "https://a.example/").unwrap();
         second.part.set_len(0).unwrap();
         // Nor is one of which a third download has begun another part.
         let late = File::open(&path).unwrap();
+        await_unlocked(&late);
         assert!(lock(late, &part_path).unwrap().is_none());
         assert_eq!(fs::read(&path).unwrap(), b"whole");
+    }
+    /// Waits for the lock of a closed file. A child process of another test holds the lock until its exec.
+    fn await_unlocked(file: &File) {
+        file.lock().unwrap();
+        file.unlock().unwrap();
     }
 }
