@@ -2,6 +2,8 @@
 
 mod calls;
 mod conns;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -341,66 +343,5 @@ async fn sleep_until(deadline: Option<Instant>) {
     match deadline {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::body::Body;
-    use crate::tls::Trust;
-
-    /// Spawns a task that never ends.
-    fn task() -> tokio::task::AbortHandle {
-        tokio::spawn(std::future::pending::<()>()).abort_handle()
-    }
-
-    #[tokio::test]
-    async fn the_end_of_a_copy_that_was_withdrawn_ends_no_other() {
-        let (messages, _inbox) = mpsc::unbounded_channel();
-        let tls = Tls::new(&Trust::WebPki, None).expect("there are authorities");
-        let (resolver, metrics) = (Resolver::default(), SharedMetrics::default());
-        let mut actor = Actor::new(messages, tls, None, [0; 16], resolver, metrics);
-        let (call, kept, withdrawn) = (CallId(1), ConnId(1), ConnId(2));
-        let copy = calls::RequestCopy {
-            task: task(),
-            reused: false,
-            early: false,
-            sent: None,
-            head: None,
-        };
-        let (head, ()) = http::Request::new(()).into_parts();
-        let request = Call {
-            origin: Origin::new("api.example", 443),
-            label: None,
-            #[cfg(feature = "sign")]
-            signer: None,
-            head: std::sync::Arc::new(head),
-            replayable: true,
-            body: Body::Whole(bytes::Bytes::new()),
-            asked: Instant::now(),
-            progress: crate::Progress::default(),
-            tells_its_end: false,
-            reply: None,
-            ending: std::sync::Arc::default(),
-            copies: HashMap::from([(kept, copy)]),
-            attempts: 2,
-            idle_limit: None,
-            connect_limit: None,
-            connect_timer: None,
-            waits_since: Instant::now(),
-            may_have_acted: false,
-            timers: Vec::new(),
-        };
-        actor.calls.insert(call, request);
-        let done = |conn| Event::Done {
-            call,
-            conn,
-            bytes: 0,
-        };
-        actor.event(done(withdrawn));
-        assert!(actor.calls.contains_key(&call));
-        actor.event(done(kept));
-        assert!(!actor.calls.contains_key(&call));
     }
 }
