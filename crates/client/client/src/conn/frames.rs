@@ -66,7 +66,7 @@ impl Frames {
     /// Follows the next bytes and appends what h2 gets of them.
     fn read(&mut self, mut bytes: &[u8], passed: &mut Vec<u8>, mut notify: impl FnMut(Notice)) {
         while !bytes.is_empty() {
-            if self.missing_bytes == 0 && self.header.len() < FRAME_HEADER_BYTES {
+            if self.missing_bytes == 0 {
                 let take = (FRAME_HEADER_BYTES - self.header.len()).min(bytes.len());
                 let (header, rest) = bytes.split_at(take);
                 self.header.extend_from_slice(header);
