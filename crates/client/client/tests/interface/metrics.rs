@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::common::{Path, connect_by_h3, start};
-use client::{Engine, Outcome, Policy, Protocol, RequestMeasurement, Switches};
+use client::{Engine, Outcome, Phases, Policy, Protocol, RequestMeasurement, Switches};
 use http::header::RANGE;
 use server::{Config, Fault};
 
@@ -163,5 +163,39 @@ async fn labels_are_quoted_where_csv_demands_it() {
     let csv = engine.metrics().csv(client::Arms::Protocols);
     for field in [",plain,", ",\"the \"\"first\"\", of two\","] {
         assert!(csv.contains(field), "{csv}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_phases_of_a_first_request_are_in_order() {
+    let server = start(Config::default()).await;
+    let url = server.url("/bytes/1");
+    for policy in [Policy::H1, Policy::H2, Policy::H3] {
+        let engine = server.trusting().hint_h3(&url).policy(policy);
+        let engine = engine.build().unwrap();
+        engine
+            .get(&url)
+            .send()
+            .await
+            .unwrap()
+            .bytes(MIB)
+            .await
+            .unwrap();
+        let first = measured(&engine, 1).await.remove(0);
+        let Phases {
+            dns_ns,
+            connect_ns,
+            tls_ns,
+            request_sent_ns,
+            first_byte_ns,
+        } = first.phases;
+        assert_eq!(connect_ns.is_some(), policy != Policy::H3, "{first:?}");
+        let connected = connect_ns.or(dns_ns);
+        let phases = [dns_ns, connected, tls_ns, request_sent_ns, first_byte_ns];
+        assert!(phases.iter().all(Option::is_some), "{first:?}");
+        assert!(
+            phases.is_sorted() && first_byte_ns <= Some(first.end_ns),
+            "{first:?}"
+        );
     }
 }
