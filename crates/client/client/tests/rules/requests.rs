@@ -97,6 +97,16 @@ pub(crate) fn rows() -> Vec<Row> {
                 Some(""),
             )
         },
+        // More than a `HeaderMap` takes: it would panic.
+        Row {
+            fields: many(40_000, 1),
+            ..row(
+                Violation::TooManyFields(MAX_REQUEST_FIELDS),
+                Method::GET,
+                &[],
+                Some(""),
+            )
+        },
         Row {
             fields: many(5, MAX_REQUEST_HEAD_BYTES / 5),
             ..row(
