@@ -224,18 +224,26 @@ async fn a_head_beyond_the_servers_limit_is_not_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn version_fallback_ends_a_request_that_must_go_over_http_3() {
-    let (config, engine) = self_signed(&[b"h3"]);
-    let (endpoint, url) = quic(config);
-    let requests = serve(endpoint, SETTINGS, |_, _, mut send, _| async move {
-        send.reset(VarInt::from_u32(VERSION_FALLBACK)).unwrap();
-    });
-    let engine = engine.policy(Policy::H3).build().unwrap();
-    let expected = Error::Failed {
-        fault: Fault::Http11Required,
-        may_have_acted: false,
-    };
-    assert_eq!(engine.get(&url).send().await.unwrap_err(), expected);
-    assert_eq!(requests.load(Ordering::Relaxed), 1);
+    for ends_connection in [false, true] {
+        let (config, engine) = self_signed(&[b"h3"]);
+        let (endpoint, url) = quic(config);
+        let requests = serve(endpoint, SETTINGS, move |_, quic, mut send, _| async move {
+            let code = VarInt::from_u32(VERSION_FALLBACK);
+            if ends_connection {
+                quic.close(code, b"");
+            } else {
+                send.reset(code).unwrap();
+            }
+        });
+        let engine = engine.policy(Policy::H3).build().unwrap();
+        let expected = Error::Failed {
+            fault: Fault::Http11Required,
+            may_have_acted: false,
+        };
+        let error = engine.get(&url).send().await.unwrap_err();
+        assert_eq!(error, expected, "ends the connection: {ends_connection}");
+        assert_eq!(requests.load(Ordering::Relaxed), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
