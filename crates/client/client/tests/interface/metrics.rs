@@ -199,3 +199,22 @@ async fn the_phases_of_a_first_request_are_in_order() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arms_of_a_roll_out_are_installations_with_and_without_http_3() {
+    let server = start(Config::default()).await;
+    let engine = server.trusting().build().unwrap();
+    for (generation, h3_percent, arm) in [(1, 100, "HTTP/3 allowed"), (2, 0, "TCP only")] {
+        engine.switches(Switches {
+            generation,
+            h3_percent,
+            ..Switches::default()
+        });
+        let get = engine.get(&server.url("/bytes/1"));
+        get.send().await.unwrap().bytes(MIB).await.unwrap();
+        measured(&engine, generation as usize).await;
+        let csv = engine.metrics().csv(client::Arms::Rollout);
+        let last = csv.lines().last().unwrap();
+        assert!(last.contains(&format!(",{arm},auto,")), "{last}");
+    }
+}
