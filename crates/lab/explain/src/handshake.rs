@@ -35,7 +35,7 @@ pub(crate) fn reason(seen: &Observed<'_>, number: usize, receipt: usize, under_w
         // It acknowledges what the server could send.
         Direction::Up if under_way == Part::AmplificationLimit => under_way,
         Direction::Up => of_client(seen, number, receipt),
-        Direction::Down if is_amplification(seen, number, receipt) => Part::AmplificationLimit,
+        Direction::Down if is_amplification(seen, number) => Part::AmplificationLimit,
         // The first flight of a handshake is not limited.
         Direction::Down if under_way == Part::AmplificationLimit => {
             of_client(seen, number, receipt)
@@ -54,16 +54,19 @@ fn of_client(seen: &Observed<'_>, number: usize, receipt: usize) -> Part {
     }
 }
 
-/// Reports whether a QUIC server had sent as much as it may to an address that it has not validated, until the receipt.
-fn is_amplification(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+/// Reports whether a QUIC server had sent as much as it may to an address that it has not validated when it paused before
+/// a packet.
+fn is_amplification(seen: &Observed<'_>, number: usize) -> bool {
     let packet = seen.packet(number);
+    let Some((last, sent)) = seen.own(number).before(number) else {
+        return false;
+    };
     if seen.request.http.transport() != Transport::Quic {
         return false;
     }
-    let received_ns = seen.delivery_ns(receipt);
-    let (_, received) = (seen.flow.side(Direction::Up)).received_before(seen.packets, received_ns);
-    let sent = seen.flow.side(Direction::Down).before(number);
-    sent.is_some_and(|(_, sent)| {
-        received > 0 && sent.bytes + u64::from(packet.payload_bytes) > AMPLIFICATION * received
-    })
+    let paused_ns = seen.packet(last).arrival_ns;
+    let (_, received) = seen
+        .received(number)
+        .received_before(seen.packets, paused_ns + 1);
+    received > 0 && sent.bytes + u64::from(packet.payload_bytes) > AMPLIFICATION * received
 }
