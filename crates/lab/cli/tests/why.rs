@@ -1,7 +1,7 @@
 //! A blind test: the causes of slow cells, drawn at random, must be found from the packets.
 //!
 //! Each of twenty draws takes a protocol and a cause, and measures a cell with it. It names the part that grew most
-//! beyond the most of four cells without. The names of arms, networks and servers do not tell. `COMMUTE_SEED` repeats a run; the seed is printed.
+//! beyond the most of four cells without. The names of arms and networks say nothing of it. `COMMUTE_SEED` repeats a run; the seed is printed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -2,11 +2,10 @@
 
 use crate::Part;
 use crate::packet::{Packet, Transport};
-use crate::request::Observed;
-use crate::walk::TIMER_NS;
+use crate::request::{Observed, TIMER_NS};
 
-/// How long a sender waits for late packets before it takes a loss for one, beyond the acknowledgement that shows it: a
-/// quarter of a round trip (RFC 8985 section 6.2; RFC 9002 section 6.1.2 has an eighth), and its own clock.
+/// Returns how long a sender waits for late packets after the acknowledgement that shows a loss: a quarter of a round
+/// trip (RFC 8985 section 6.2; RFC 9002 section 6.1.2 has an eighth), and its own clock.
 fn reordering_ns(seen: &Observed<'_>) -> u64 {
     TIMER_NS.max(seen.rtt_ns / 4 + 2_000_000)
 }

@@ -5,8 +5,7 @@ use link::Direction;
 use crate::Part;
 use crate::handshake::{self, is_handshake};
 use crate::packet::{Packet, Transport, side};
-use crate::request::{Http, Observed};
-use crate::walk::TIMER_NS;
+use crate::request::{Http, Observed, TIMER_NS};
 
 /// A sender whose congestion window is full sends when so much of it is free (RFC 5681 section 3.1).
 const FREED_BYTES: u64 = 3_000;

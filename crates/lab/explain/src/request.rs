@@ -5,6 +5,9 @@ use link::Direction;
 use crate::flow::{Flow, Side};
 use crate::packet::{Packet, Transport};
 
+/// A pause that is too long for the process of an end to have been working.
+pub(crate) const TIMER_NS: u64 = 5_000_000;
+
 /// The version of HTTP that carries a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Http {

@@ -8,10 +8,8 @@ use crate::loss::repair;
 use crate::packet::{Packet, Transport};
 use crate::path::{Path, Step};
 use crate::reason::{has_begun, is_request, is_response, reason};
-use crate::request::{Observed, Request};
+use crate::request::{Observed, Request, TIMER_NS};
 
-/// A pause that is too long for the process of an end to have been working.
-pub(crate) const TIMER_NS: u64 = 5_000_000;
 /// A sender that has everything to send pauses so long only because it paces its packets.
 const PACED_NS: u64 = 500_000;
 /// An acknowledgement that comes so much later than what it acknowledges was delayed (Linux: 40 ms; RFC 9000: 25 ms).

@@ -73,11 +73,11 @@ pub struct RequestEvent {
     /// CLOCK_MONOTONIC when the head had been read.
     pub start_ns: u64,
     /// CLOCK_MONOTONIC when the last byte of the body had been read, or the head if the body was empty; absent if the
-    /// server does not tell.
+    /// server does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_ns: Option<u64>,
     /// CLOCK_MONOTONIC just before the response's head was handed to the transport; absent if there was no response, or
-    /// the server does not tell.
+    /// the server does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub responded_ns: Option<u64>,
     /// CLOCK_MONOTONIC when the response had been handed to the transport or had failed.

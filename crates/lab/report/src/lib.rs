@@ -39,10 +39,10 @@ mod summary;
 mod verdicts;
 mod words;
 
+pub use answer::call_path::{FoundPath, PathOf, call_path};
 pub use answer::summarise::summarise;
 pub use answer::wording::{cells_line, threshold_line};
 pub use changes::{ArmChange, ChangeVerdict, RunChanges, RunFacts, compare_runs};
-pub use figures::call_path::{FoundPath, PathOf, call_path};
 pub use figures::estimate::median;
 pub use figures::hdr::{HdrLog, hdr_logs};
 pub use figures::population::{PlannedMeasure, planned_measures};

@@ -63,7 +63,7 @@ async fn measured(engine: &Engine, count: usize) -> Vec<RequestMeasurement> {
 async fn a_body_that_came_over_two_connections_is_one_request_that_is_done() {
     let server = start(Config::default()).await;
     let path = Path::to(server.address).await;
-    // Longer than all that the client holds unread, or it could have come before the path dies.
+    // Longer than all that the client holds unread, or it could have come whole over one connection.
     let url = server.url("/bytes/8000000");
     let engine = server.trusting().hint_h3_on(&url, path.port).build();
     let engine = engine.unwrap();

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A connection that opens, with a client that waits for SETTINGS; returns when these are delivered.
+/// Opens a connection with a client that waits for SETTINGS. Returns when the handshake was done, and when these are
+/// delivered.
 fn opening(tape: &mut Tape) -> (u64, u64) {
     let connected = tape.open(0);
     let hello = tape.shake(Up, connected, 500);

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod because;
+pub(crate) mod call_path;
 pub(crate) mod repeat;
 pub(crate) mod sentence;
 pub(crate) mod summarise;

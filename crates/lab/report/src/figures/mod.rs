@@ -1,6 +1,5 @@
 //! Figures of arms, from records: what each cell measured, and what all blocks say.
 
-pub(crate) mod call_path;
 pub(crate) mod cells;
 pub(crate) mod coding;
 pub(crate) mod configuration;

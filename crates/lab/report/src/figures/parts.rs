@@ -15,7 +15,7 @@ use crate::summary::why::{ArmParts, PartTime, WhyMeasure};
 pub(crate) type PartTimes = BTreeMap<Part, f64>;
 
 /// Returns the parts of a cell's steps, as [`Population::steps`] gives their times. A step is absent if its requests
-/// lack parts or overlap others of their connection, whose packets cannot be told apart. So are percentiles, imported
+/// lack parts or overlap others of their connection, whose packets look alike. So are percentiles, imported
 /// requests and groups that are bound by time.
 pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u32, PartTimes> {
     let calls = population.of(&cell.calls);

@@ -3,7 +3,7 @@
 use explain::Part;
 use record::{Call, PacketFate, PacketKind, PathPacket, PathStep};
 
-use crate::figures::call_path::FoundPath;
+use crate::answer::call_path::FoundPath;
 use crate::words::number::count;
 use crate::words::part::part_words;
 use crate::words::text::{INDENT, plain, width_of, wrapped};

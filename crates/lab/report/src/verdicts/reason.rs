@@ -53,7 +53,7 @@ pub(crate) fn pairs(
     pairs
 }
 
-/// Returns the reason of a comparison's difference, or what speaks against one. `None` unless the arm is faster or
+/// Returns the reason of a comparison's difference, or what contradicts one. `None` unless the arm is faster or
 /// slower by a known time and the pairs have parts.
 pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64) -> Option<Reason> {
     let is_known = comparison.difference.bound == Bound::Exact;
