@@ -487,3 +487,7 @@ fn as_unsigned(bytes: &[i8]) -> &[u8] {
     // SAFETY: as above.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests;

@@ -296,4 +296,4 @@ impl From<Error> for StopReason {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -37,14 +37,14 @@ fn with_engine(test: impl FnOnce(Arc<Engine>, &str)) {
 }
 
 /// A server on loopback.
-struct Running {
+pub(crate) struct Running {
     runtime: Option<Runtime>,
     address: SocketAddr,
     folder: TempDir,
 }
 
 impl Running {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -63,11 +63,11 @@ impl Running {
         }
     }
 
-    fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         format!("https://localhost:{}", self.address.port())
     }
 
-    fn engine(&self, policy: Policy) -> Arc<Engine> {
+    pub(crate) fn engine(&self, policy: Policy) -> Arc<Engine> {
         let roots = fs::read(self.folder.path().join("ca.pem")).unwrap();
         let engine = Engine::builder()
             .trust(Trust::Roots(roots))
