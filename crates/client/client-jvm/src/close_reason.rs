@@ -119,6 +119,13 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_the_engine_cannot_send_is_left_to_the_app() {
+        let invalid = CloseReason::from(Error::Invalid("a header is not one".to_owned()));
+        let expected = CloseReason::new(CloseKind::Unavailable, "a header is not one");
+        assert_eq!(invalid, expected);
+    }
+
+    #[test]
     fn an_engine_without_a_network_or_room_is_not_at_fault() {
         for fault in [Fault::Offline, Fault::TooMany] {
             let failed = |may_have_acted| {

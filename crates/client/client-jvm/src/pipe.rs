@@ -362,6 +362,27 @@ mod tests {
     }
 
     #[test]
+    fn an_app_waits_at_a_full_pipe_until_the_engine_has_read_it() {
+        let (app, engine) = pipe::<u8>();
+        let app = Arc::new(app);
+        app.write(&[0; CAPACITY]).unwrap();
+        let blocked = thread::spawn({
+            let app = Arc::clone(&app);
+            move || app.write(&[1])
+        });
+        while app.0.lock().waiting == 0 {
+            assert!(!blocked.is_finished(), "the write did not wait");
+            thread::yield_now();
+        }
+        let mut read = BytesMut::new();
+        block_on(engine.read(&mut read)).unwrap();
+        assert_eq!(read, [0; CAPACITY][..]);
+        blocked.join().unwrap().unwrap();
+        block_on(engine.read(&mut read)).unwrap();
+        assert_eq!(read[CAPACITY..], [1]);
+    }
+
+    #[test]
     fn closing_wakes_whoever_waits_at_either_end() {
         let (app, engine) = pipe::<u8>();
         let app = Arc::new(app);

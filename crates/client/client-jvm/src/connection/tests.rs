@@ -273,6 +273,18 @@ fn bodies_are_sent_whole_whether_held_or_streamed_and_whatever_their_framing() {
 }
 
 #[test]
+fn a_held_body_arrives_whole_when_the_app_writes_it_in_pieces() {
+    with_server(|socket| {
+        socket.write("PUT /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
+        for piece in ["a", "b", "c", "d"] {
+            socket.write(piece);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(socket.response().body.contains("\"bytes\":4"));
+    });
+}
+
+#[test]
 fn an_app_that_waits_for_continue_is_told_to() {
     with_server(|socket| {
         let head = "PUT /upload HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n";

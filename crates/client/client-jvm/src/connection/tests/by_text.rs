@@ -94,3 +94,15 @@ fn a_head_that_only_okhttp_may_read_is_told_apart() {
         }
     });
 }
+
+#[test]
+fn a_server_that_closes_without_an_answer_sent_no_malformed_head() {
+    let post = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
+    with_answer(post, b"", true, async |socket| {
+        let (_, end) = socket.read_to_end();
+        match end {
+            Stopped::Ended(end) => assert_eq!(end.kind, CloseKind::Broken, "{}", end.message),
+            other => panic!("{other:?}"),
+        }
+    });
+}
