@@ -383,6 +383,18 @@ mod tests {
     }
 
     #[test]
+    fn an_app_writes_nothing_between_a_refusal_and_the_next_accept() {
+        let (app, engine) = pipe::<u8>();
+        app.write(b"before").unwrap();
+        let mut unread = BytesMut::new();
+        engine.refuse(&mut unread);
+        assert_eq!(unread, "before");
+        assert_eq!(app.write(b"x"), Err(Stopped::Refused));
+        engine.accept();
+        app.write(b"after").unwrap();
+    }
+
+    #[test]
     fn closing_wakes_whoever_waits_at_either_end() {
         let (app, engine) = pipe::<u8>();
         let app = Arc::new(app);

@@ -15,7 +15,7 @@ use server::{Config, Server};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::upload::HELD_BODY;
+use super::upload::{HELD_BODY, HELD_WAIT};
 use super::*;
 use crate::pipe::{self, AppEnd, Stopped};
 
@@ -280,6 +280,16 @@ fn a_held_body_arrives_whole_when_the_app_writes_it_in_pieces() {
             socket.write(piece);
             std::thread::sleep(Duration::from_millis(2));
         }
+        assert!(socket.response().body.contains("\"bytes\":4"));
+    });
+}
+
+#[test]
+fn a_small_body_that_the_app_writes_slowly_arrives_whole() {
+    with_server(|socket| {
+        socket.write("PUT /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab");
+        std::thread::sleep(2 * HELD_WAIT);
+        socket.write("cd");
         assert!(socket.response().body.contains("\"bytes\":4"));
     });
 }

@@ -15,7 +15,7 @@ use crate::pipe::EngineEnd;
 pub(super) const HELD_BODY: u64 = 64 << 10;
 /// How long the app may take to write a body that is held. A slower one is sent while the app writes it: the server may
 /// answer before the end.
-const HELD_WAIT: Duration = Duration::from_millis(50);
+pub(super) const HELD_WAIT: Duration = Duration::from_millis(50);
 
 /// A request that has been answered.
 pub(super) struct AnsweredRequest {

@@ -176,6 +176,7 @@ mod tests {
             assert_eq!(get(200, over_h1, &[]), Ok((Chunked, None)));
             assert_eq!(get(204, over_h1, &[]), Ok((NoBody, Some(0))));
             assert_eq!(get(304, over_h1, &[]), Ok((NoBody, Some(0))));
+            assert_eq!(get(304, over_h1, &["0"]), Ok((NoBody, Some(0))));
             assert_eq!(get(304, over_h1, &["5"]), Ok((Chunked, Some(0))));
             let head = plan(&Method::HEAD, 200, over_h1, &["5"]);
             assert_eq!(head, Ok((NoBody, Some(0))));

@@ -249,3 +249,35 @@ fn a_call_that_wants_no_second_request_sends_one() {
         assert!(lock(&socket.state).progress.report().is_some());
     });
 }
+
+#[test]
+fn a_held_body_is_sent_again_when_its_stream_was_refused() {
+    with_streams(async |socket, mut streams| {
+        socket.write("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\na");
+        let (_, mut respond) = streams.recv().await.unwrap();
+        respond.send_reset(h2::Reason::REFUSED_STREAM);
+        let again = tokio::time::timeout(PATIENCE, streams.recv()).await;
+        let (request, mut respond) = again.expect("it was not sent again").unwrap();
+        let body = request.into_body().data().await.unwrap().unwrap();
+        assert_eq!(body, "a");
+        let response = http::Response::builder().body(()).unwrap();
+        respond.send_response(response, true).unwrap();
+        assert!(socket.response().head.starts_with("HTTP/1.1 200 "));
+    });
+}
+
+#[test]
+fn a_stream_that_ends_after_its_response_is_not_cancelled() {
+    with_streams(async |socket, mut streams| {
+        socket.write("HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let (_, mut respond) = streams.recv().await.unwrap();
+        let response = http::Response::builder().body(()).unwrap();
+        let mut sending = respond.send_response(response, false).unwrap();
+        // The app has the response before the server ends the stream.
+        socket.read_to("\r\n\r\n");
+        let reset = std::future::poll_fn(|context| sending.poll_reset(context));
+        let reset = tokio::time::timeout(Duration::from_millis(200), reset).await;
+        assert!(reset.is_err(), "{reset:?}");
+        sending.send_data(Bytes::new(), true).unwrap();
+    });
+}

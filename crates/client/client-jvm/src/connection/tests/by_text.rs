@@ -106,3 +106,56 @@ fn a_server_that_closes_without_an_answer_sent_no_malformed_head() {
         }
     });
 }
+
+#[test]
+fn only_a_body_that_the_server_did_not_chunk_is_chunked_here() {
+    let get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let answers: [(&[u8], bool); 3] = [
+        (b"HTTP/1.1 200 OK\r\n\r\nok", true),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", false),
+        (
+            b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+            false,
+        ),
+    ];
+    for (answer, chunked_here) in answers {
+        with_answer(get, answer, false, async |socket| {
+            let head = socket.read_to("\r\n\r\n");
+            let facts = lock(&socket.state).facts.clone().unwrap();
+            assert_eq!(facts.chunked_here, chunked_here, "{head}");
+        });
+    }
+}
+
+#[test]
+fn a_socket_is_idle_after_a_response_unless_the_server_closes_its_connection() {
+    let get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let answers: [(&[u8], bool); 2] = [
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", true),
+        (
+            b"HTTP/1.1 200 OK\r\nconnection: x, Close\r\ncontent-length: 2\r\n\r\nok",
+            false,
+        ),
+    ];
+    for (answer, idle) in answers {
+        with_answer(get, answer, false, async |socket| {
+            let response = socket.response();
+            assert_eq!(lock(&socket.state).idle, idle, "{response:?}");
+        });
+    }
+}
+
+/// The last piece fills the writer's buffer, as a full TLS record does.
+#[test]
+fn a_socket_is_idle_after_a_long_response() {
+    const RECORD: usize = 16 << 10;
+    let get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {:05}\r\n", 4 * RECORD);
+    let padding = "x".repeat(RECORD - head.len() - "a: \r\n\r\n".len());
+    let answer = format!("{head}a: {padding}\r\n\r\n{}", "b".repeat(4 * RECORD));
+    with_answer(get, answer.into_bytes().leak(), false, async |socket| {
+        let response = socket.response();
+        assert_eq!(response.body.len(), 4 * RECORD);
+        assert!(lock(&socket.state).idle);
+    });
+}
