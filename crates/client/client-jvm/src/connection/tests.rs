@@ -275,6 +275,7 @@ fn bodies_are_sent_whole_whether_held_or_streamed_and_whatever_their_framing() {
 #[test]
 fn a_held_body_arrives_whole_when_the_app_writes_it_in_pieces() {
     with_server(|socket| {
+        socket.pipe.connect().unwrap();
         socket.write("PUT /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
         for piece in ["a", "b", "c", "d"] {
             socket.write(piece);
@@ -287,6 +288,7 @@ fn a_held_body_arrives_whole_when_the_app_writes_it_in_pieces() {
 #[test]
 fn a_small_body_that_the_app_writes_slowly_arrives_whole() {
     with_server(|socket| {
+        socket.pipe.connect().unwrap();
         socket.write("PUT /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nab");
         std::thread::sleep(2 * HELD_WAIT);
         socket.write("cd");
