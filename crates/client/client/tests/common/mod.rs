@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use client::{Builder, Engine, Policy, Trust};
 use record::server_log::{RequestEvent, ServerEvent};
@@ -247,6 +247,14 @@ pub fn url_digest(url: &str) -> String {
 pub async fn connect_by_h3(engine: &Engine, url: &str) {
     let response = engine.get(url).policy(Policy::H3).send().await.unwrap();
     response.bytes(1 << 20).await.unwrap();
+}
+
+/// Waits until the engine has no open connection to the origin of this URL.
+pub async fn await_closed(engine: &Engine, url: &str) {
+    let none = "open: 0 by HTTP/3, 0 by TCP";
+    while !engine.explain(url).await.contains(none) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 fn trusting(folder: &std::path::Path, address: SocketAddr) -> Builder {

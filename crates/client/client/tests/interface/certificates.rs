@@ -5,10 +5,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use crate::common::by_hand::{Listener, self_signed};
-use crate::common::start;
+use crate::common::{await_closed, start};
 use crate::quic::quic;
 use bytes::Bytes;
 use client::{CheckChain, Error, Fault, Identity, Policy, Protocol, Trust};
@@ -17,6 +16,7 @@ use http_body_util::Empty;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use server::Config;
+use tokio::sync::Notify;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_of_another_authority_is_refused_over_both_transports() {
@@ -153,8 +153,8 @@ impl CheckChain for Changing {
     }
 }
 
-/// Answers one request and closes the connection.
-async fn answer_one(incoming: quinn::Incoming) {
+/// Answers one request and closes the connection once the client has read the response.
+async fn answer_one(incoming: quinn::Incoming, read: &Notify) {
     let Ok(quic) = incoming.await else { return };
     let connection = h3_quic::Connection::new(quic.clone());
     let server = h3::server::Connection::<_, Bytes>::new(connection).await;
@@ -165,12 +165,13 @@ async fn answer_one(incoming: quinn::Incoming) {
     let (_, mut stream) = request.resolve_request().await.unwrap();
     stream.send_response(Response::new(())).await.unwrap();
     stream.finish().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    read.notified().await;
     quic.close(0x100_u32.into(), b"");
 }
 
 /// Opens three connections: one with a full handshake, and two that resume its session; the app refuses the last.
-async fn resumes(builder: client::Builder, url: &str, policy: Policy) {
+/// Tells the server when a response has been read. The tickets of the session came before it.
+async fn resumes(builder: client::Builder, url: &str, policy: Policy, read: &Notify) {
     let check = Arc::new(Changing::default());
     let trust = Trust::App(Arc::clone(&check) as Arc<dyn CheckChain>);
     let engine = builder.trust(trust).policy(policy).build().unwrap();
@@ -180,8 +181,8 @@ async fn resumes(builder: client::Builder, url: &str, policy: Policy) {
         resumed.push(response.report().resumed);
         assert!(!response.report().reused);
         response.bytes(0).await.unwrap();
-        // The server closes the connection, and its tickets have come.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        read.notify_one();
+        await_closed(&engine, url).await;
     }
     assert_eq!(resumed, [false, true], "{policy:?}");
     assert_eq!(*check.asked.lock().unwrap(), 2);
@@ -210,19 +211,22 @@ async fn the_app_is_asked_of_a_session_that_is_resumed_over_tcp_too() {
             tokio::spawn(server.serve_connection(io, answer));
         }
     });
-    resumes(engine, &url, Policy::H2).await;
+    // The server closes the connection without being told.
+    resumes(engine, &url, Policy::H2, &Notify::new()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_app_is_asked_of_a_session_that_is_resumed_over_quic_too() {
     let (config, engine) = self_signed(&[b"h3"]);
     let (endpoint, url) = quic(config);
+    let read = Arc::new(Notify::new());
+    let has_read = Arc::clone(&read);
     tokio::spawn(async move {
         while let Some(incoming) = endpoint.accept().await {
-            answer_one(incoming).await;
+            answer_one(incoming, &has_read).await;
         }
     });
-    resumes(engine, &url, Policy::H3).await;
+    resumes(engine, &url, Policy::H3, &read).await;
 }
 
 /// Accepts all hosts but one, once the test makes it refuse that.
@@ -248,14 +252,19 @@ async fn the_app_is_asked_of_a_session_that_is_resumed_beside_another_handshake(
         let other = other.replace("localhost", "other.example");
         let (said, begun) = tokio::sync::oneshot::channel();
         let (go_on, gone_on) = tokio::sync::oneshot::channel();
+        let read = Arc::new(Notify::new());
+        let has_read = Arc::clone(&read);
         tokio::spawn(async move {
-            answer_one(endpoint.accept().await.unwrap()).await;
+            answer_one(endpoint.accept().await.unwrap(), &has_read).await;
             let resuming = endpoint.accept().await.unwrap();
             said.send(()).unwrap();
             gone_on.await.unwrap();
-            answer_one(resuming).await;
+            answer_one(resuming, &has_read).await;
         });
-        tokio::spawn(async move { answer_one(other_endpoint.accept().await.unwrap()).await });
+        tokio::spawn(async move {
+            let other = other_endpoint.accept().await.unwrap();
+            answer_one(other, &Notify::new()).await;
+        });
         let check = Arc::new(Withdrawn::default());
         let engine = engine
             .trust(Trust::App(Arc::clone(&check) as Arc<dyn CheckChain>))
@@ -265,8 +274,8 @@ async fn the_app_is_asked_of_a_session_that_is_resumed_beside_another_handshake(
             .unwrap();
         let first = engine.get(&url).send().await.unwrap();
         first.bytes(0).await.unwrap();
-        // The server closes the connection, and its tickets have come.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        read.notify_one();
+        await_closed(&engine, &url).await;
         *check.refused.lock().unwrap() = refuses.then_some("localhost");
         let resuming = tokio::spawn(engine.get(&url).send());
         begun.await.unwrap();
