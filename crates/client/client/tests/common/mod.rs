@@ -64,13 +64,6 @@ impl TestServer {
         trusting(self.folder.path(), self.address)
     }
 
-    /// Reports whether the server has handed a response to a request with this path to its
-    /// transport.
-    pub fn has_answered(&self, path: &str) -> bool {
-        let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
-        log.contains(path)
-    }
-
     /// Shuts the server down; returns the requests that it logged.
     pub async fn stop(self) -> Vec<RequestEvent> {
         self.stop.send(()).unwrap();

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::common::by_hand::{Listener, self_signed};
 use crate::common::{connect_by_h3, start};
+use crate::quic::quic;
 use bytes::Bytes;
 use client::{Error, Fault, Phase, Policy, Protocol, Reason, Switches, Transport};
 use futures_util::future::{join_all, maybe_done};
-use http::Method;
+use http::{Method, Response};
 use server::Config;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -437,15 +438,28 @@ async fn a_future_runs_on_the_engines_thread() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_has_come_over_http_3_is_passed_on_in_pieces_of_many_packets() {
     const BYTES: usize = 1_000_000;
-    let path = format!("/bytes/{BYTES}");
-    let server = start(Config::default()).await;
-    let engine = server.trusting().hint_h3(&server.url("/")).build().unwrap();
-    let request = engine.get(&server.url(&path)).policy(Policy::H3);
-    let mut response = request.send().await.unwrap();
-    // All of it fits the window of the stream.
-    while !server.has_answered(&path) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    let (config, engine) = self_signed(&[b"h3"]);
+    let (endpoint, url) = quic(config);
+    let (sender, has_come) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let quic = endpoint.accept().await.unwrap().await.unwrap();
+        let (connection, accepted) = h3_quic::Connection::with_accepted_requests(quic);
+        let server = h3::server::Connection::<_, Bytes>::new(connection).await;
+        let mut server = server.unwrap();
+        let request = server.accept().await.unwrap().unwrap();
+        let (_, mut stream) = request.resolve_request().await.unwrap();
+        let delivery = accepted.take(stream.id()).unwrap().delivery;
+        // All of it fits the window of the stream.
+        let body = Bytes::from(vec![7; BYTES]);
+        stream.send_response(Response::new(())).await.unwrap();
+        stream.send_data(body).await.unwrap();
+        stream.finish().await.unwrap();
+        sender.send(delivery.wait().await).unwrap();
+        server.accept().await.ok();
+    });
+    let engine = engine.policy(Policy::H3).build().unwrap();
+    let mut response = engine.get(&url).send().await.unwrap();
+    assert!(has_come.await.unwrap());
     let (mut bytes, mut pieces) = (0, 0);
     while let Some(piece) = response.chunk().await.unwrap() {
         bytes += piece.len();
