@@ -3,8 +3,8 @@
 use link::Direction;
 
 use crate::Part;
+use crate::observed::Observed;
 use crate::packet::Transport;
-use crate::request::Observed;
 
 /// Set in the first byte of QUIC's long headers, which its handshake uses (RFC 9000 section 17.2).
 const QUIC_LONG: u8 = 0x80;
@@ -12,7 +12,7 @@ const QUIC_LONG: u8 = 0x80;
 /// section 8.1).
 const AMPLIFICATION: u64 = 3;
 
-/// Reports whether a packet belongs to a handshake of TLS or QUIC: by when that was done if either end tells, and else
+/// Reports whether a packet belongs to a handshake of TLS or QUIC: by when that was done if either end reports it, and else
 /// by its first byte.
 pub(crate) fn is_handshake(seen: &Observed<'_>, number: usize) -> bool {
     let packet = seen.packet(number);

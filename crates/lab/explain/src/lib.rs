@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | the application has the byte | the delivery of the packet that completed it | client |
 //! | a delivery | the packet's departure from the bottleneck | a round trip, by its reason |
-//! | a departure | the packet's arrival, or the departure of the packet in front | link busy, by whose bytes |
+//! | a departure | the packet's arrival, or the departure of the packet in front | link busy, by whose bytes, or link closed |
 //! | a packet's emission | the application's write, the receipt that allowed it, or a timer | client, server, timer |
 //! | the emission of bytes that were sent before and lost | the acknowledgement or the timer that told of the loss | loss recovery |
 //!
@@ -34,6 +34,7 @@ mod flow;
 mod handshake;
 mod leg;
 mod loss;
+mod observed;
 mod packet;
 mod part;
 mod path;

@@ -1,8 +1,8 @@
 //! Repairs of losses.
 
 use crate::Part;
+use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport};
-use crate::request::{Observed, TIMER_NS};
 
 /// Returns how long a sender waits for late packets after the acknowledgement that shows a loss: a quarter of a round
 /// trip (RFC 8985 section 6.2; RFC 9002 section 6.1.2 has an eighth), and its own clock.

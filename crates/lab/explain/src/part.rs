@@ -23,7 +23,7 @@ pub enum Part {
     Nagle,
     /// Round trips in which a sender waited for acknowledgements with its window full (RFC 5681).
     CongestionWindow,
-    /// The same, after packets of the connection were lost.
+    /// The same, after packets of the call were lost.
     WindowAfterLoss,
     /// Round trips in which a sender waited for credit although its congestion window had room (RFC 9113 section 6.9).
     FlowControl,
@@ -35,7 +35,7 @@ pub enum Part {
     LinkBusy,
     /// The bottleneck sent copies of lost bytes of this connection.
     LinkBusyCopies,
-    /// The bottleneck sent bytes of other connections.
+    /// The bottleneck sent bytes of other connections that stood in front.
     LinkBusyOthers,
     /// The link carried nothing: an outage or a handover.
     LinkClosed,

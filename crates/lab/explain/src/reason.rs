@@ -4,8 +4,9 @@ use link::Direction;
 
 use crate::Part;
 use crate::handshake::{self, is_handshake};
+use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport, side};
-use crate::request::{Http, Observed, TIMER_NS};
+use crate::request::Http;
 
 /// A sender whose congestion window is full sends when so much of it is free (RFC 5681 section 3.1).
 const FREED_BYTES: u64 = 3_000;
@@ -182,10 +183,10 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     if !was_handed_over && !is_prompt(seen, number, receipt) {
         return None;
     }
-    Some(match waited_for_credit(seen, number, receipt) {
-        Some(true) => Part::FlowControl,
-        _ if has_lost(seen, number) => Part::WindowAfterLoss,
-        _ => Part::CongestionWindow,
+    Some(match has_lost(seen, number) {
+        _ if waited_for_credit(seen, number, receipt) => Part::FlowControl,
+        true => Part::WindowAfterLoss,
+        false => Part::CongestionWindow,
     })
 }
 
@@ -195,19 +196,20 @@ fn has_lost(seen: &Observed<'_>, number: usize) -> bool {
     own.sums_before(number).dropped > own.sums_until(seen.packets, seen.request.start_ns).dropped
 }
 
-/// Reports whether a sender waited for credit, which the receipt gave, and not for its congestion window; `None` over
-/// QUIC, whose acknowledgements are encrypted. Acknowledgements before the receipt had emptied its window, or freed so
-/// much of it that it would have sent.
-fn waited_for_credit(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<bool> {
-    if seen.request.http.transport() != Transport::Tcp {
-        return None;
-    }
-    let (last, sent) = seen.own(number).before(number)?;
+/// Reports whether a sender waited for credit, which the receipt gave, and not for its congestion window.
+/// Acknowledgements before the receipt had emptied its window, or freed so much of it that it would have sent. Those of
+/// QUIC are encrypted.
+fn waited_for_credit(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+    let Some((last, sent)) = seen.own(number).before(number) else {
+        return false;
+    };
     let received = seen.received(number);
     let acked_before = |ns: u64| received.received_before(seen.packets, ns).0;
-    let at_receipt = acked_before(seen.delivery_ns(receipt))?;
+    let Some(at_receipt) = acked_before(seen.delivery_ns(receipt)) else {
+        return false;
+    };
     let at_sending = acked_before(seen.packet(last).arrival_ns).unwrap_or(0);
     let freed = at_receipt.saturating_sub(at_sending) >= FREED_BYTES;
     let has_credit = seen.packet(receipt).payload_bytes > 0;
-    Some(has_credit && (freed || at_receipt >= sent.end))
+    has_credit && (freed || at_receipt >= sent.end)
 }

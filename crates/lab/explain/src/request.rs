@@ -1,12 +1,6 @@
-//! A request, and what is known of its connection.
+//! A request, with what its client and its server report.
 
-use link::Direction;
-
-use crate::flow::{Flow, Side};
-use crate::packet::{Packet, Transport};
-
-/// A pause that is too long for the process of an end to have been working.
-pub(crate) const TIMER_NS: u64 = 5_000_000;
+use crate::packet::Transport;
 
 /// The version of HTTP that carries a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,15 +33,15 @@ pub struct Request {
     pub start_ns: u64,
     /// The application has the whole response.
     pub end_ns: u64,
-    /// The application had handed the request over to its transport, if the client tells.
+    /// The application had handed the request over to its transport, if the client reports it.
     pub sent_ns: Option<u64>,
-    /// The last byte of the response had arrived, if the client tells. Decoding follows.
+    /// The last byte of the response had arrived, if the client reports it. Decoding follows.
     pub received_ns: Option<u64>,
-    /// The handshake of TLS or QUIC was done, if either end tells.
+    /// The handshake of TLS or QUIC was done, if either end reports it.
     pub secured_ns: Option<u64>,
     /// Nagle's algorithm is known to be off at the client, and at the server.
     pub nodelay: [bool; 2],
-    /// What the server's log tells.
+    /// The request in the server's log, if the server keeps one.
     pub served: Option<Served>,
     /// Bytes of the request's body.
     pub request_bytes: u64,
@@ -58,82 +52,10 @@ pub struct Request {
 pub struct Served {
     /// The head had been read.
     pub read_ns: u64,
-    /// The last byte of the request had been read, if the server tells.
+    /// The last byte of the request had been read, if the server reports it.
     pub received_ns: Option<u64>,
-    /// Just before the response's head was handed to the transport, if the server tells.
+    /// Just before the response's head was handed to the transport, if the server reports it.
     pub responded_ns: Option<u64>,
     /// The whole response had been handed to the transport.
     pub written_ns: u64,
-}
-
-/// A request with the packets of its connection.
-#[derive(Clone, Copy)]
-pub(crate) struct Observed<'a> {
-    pub(crate) request: &'a Request,
-    /// All packets of the cell.
-    pub(crate) packets: &'a [Packet],
-    pub(crate) flow: &'a Flow,
-    /// Round-trip time of the empty link.
-    pub(crate) rtt_ns: u64,
-    /// Payload of a segment that is full.
-    pub(crate) full_bytes: u16,
-}
-
-impl<'a> Observed<'a> {
-    pub(crate) fn packet(&self, number: usize) -> &'a Packet {
-        &self.packets[number]
-    }
-
-    /// Returns what the packet's sender sent.
-    pub(crate) fn own(&self, number: usize) -> &'a Side {
-        self.flow.side(self.packets[number].direction)
-    }
-
-    /// Returns what the packet's sender received.
-    pub(crate) fn received(&self, number: usize) -> &'a Side {
-        self.flow.other_side(self.packets[number].direction)
-    }
-
-    /// Returns the last packet with data that the sender of this one sent before it.
-    pub(crate) fn previous_data(&self, number: usize) -> Option<usize> {
-        let sent = &self.own(number).sent;
-        let earlier = sent[..sent.partition_point(|&at| at < number)].iter();
-        let mut earlier = earlier.rev().copied();
-        earlier.find(|&at| self.packets[at].has_data)
-    }
-
-    /// Returns the last packet that was delivered by a time and meets a condition.
-    pub(crate) fn latest(
-        &self,
-        delivered: &[usize],
-        by_ns: u64,
-        is_wanted: impl Fn(&Packet) -> bool,
-    ) -> Option<usize> {
-        let end = delivered.partition_point(|&number| self.delivery_ns(number) <= by_ns);
-        let mut earlier = delivered[..end].iter().rev().copied();
-        earlier.find(|&number| is_wanted(&self.packets[number]))
-    }
-
-    /// Returns when a packet that was delivered reached its receiver.
-    pub(crate) fn delivery_ns(&self, number: usize) -> u64 {
-        let packet = &self.packets[number];
-        packet.delivery_ns.unwrap_or(packet.left_ns)
-    }
-
-    /// Returns when the server had read the whole request. Without a log, nothing tells.
-    pub(crate) fn request_read_ns(&self) -> Option<u64> {
-        let served = self.request.served?;
-        match self.request.request_bytes {
-            0 => Some(served.received_ns.unwrap_or(served.read_ns)),
-            _ => served.received_ns,
-        }
-    }
-
-    /// Returns when the application had handed over all that a packet's sender sends of this call, if it tells.
-    pub(crate) fn handed_over_ns(&self, direction: Direction) -> Option<u64> {
-        match direction {
-            Direction::Up => self.request.sent_ns,
-            Direction::Down => self.request.served.map(|served| served.written_ns),
-        }
-    }
 }

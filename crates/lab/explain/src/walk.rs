@@ -5,10 +5,11 @@ use link::Direction;
 use crate::Part;
 use crate::crossings::Crossings;
 use crate::loss::repair;
+use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport};
 use crate::path::{Path, Step};
 use crate::reason::{has_begun, is_request, is_response, reason};
-use crate::request::{Observed, Request, TIMER_NS};
+use crate::request::Request;
 
 /// A sender that has everything to send pauses so long only because it paces its packets.
 const PACED_NS: u64 = 500_000;

@@ -92,11 +92,7 @@ fn a_long_chain_over_quic_meets_the_amplification_limit() {
 #[test]
 fn a_client_waits_for_settings() {
     let mut tape = Tape::new(Transport::Tcp);
-    let connected = tape.open(0);
-    let hello = tape.shake(Up, connected, 500);
-    let secured = tape.shake(Down, hello, FULL);
-    let preface = tape.send(Up, secured, 150);
-    let settings = tape.send(Down, preface, 60);
+    let (secured, settings) = tape.open_until_settings();
     let asked = tape.send(Up, settings, 300);
     let answered = tape.send(Down, asked, 150);
     let parts = tape.parts(&Request {

@@ -149,6 +149,16 @@ impl Tape {
         at_ns
     }
 
+    /// Opens a connection over TLS with a client that waits for SETTINGS. Returns when the handshake was done, and when
+    /// these are delivered.
+    fn open_until_settings(&mut self) -> (u64, u64) {
+        let connected = self.open(0);
+        let hello = self.shake(Up, connected, 500);
+        let secured = self.shake(Down, hello, FULL);
+        let preface = self.send(Up, secured, 150);
+        (secured, self.send(Down, preface, 60))
+    }
+
     fn crossings(&self) -> Crossings {
         let leg = Leg::of(&PathSpec {
             delay_ns: DELAY,

@@ -198,26 +198,3 @@ fn small_chunks_of_a_server_that_sleeps_are_data() {
     let expected = [(Part::Exchange, RTT), (Part::Server, 450 * MS)];
     assert_eq!(present(&parts), expected);
 }
-
-/// The server acknowledges what gave it credit in a packet of its own, and then sends.
-#[test]
-fn an_acknowledgement_before_the_data_does_not_hide_its_reason() {
-    let mut tape = Tape::new(Transport::Tcp);
-    tape.open(0);
-    let start = 500 * MS;
-    let asked = tape.send(Up, start, 200);
-    let mut delivered = 0;
-    for _ in 0..40 {
-        delivered = tape.send(Down, asked, FULL);
-    }
-    tape.send(Up, delivered, 0);
-    let credited = tape.send(Up, delivered + 3 * MS, 30);
-    tape.send(Down, credited, 0);
-    let end = tape.send(Down, credited + MS / 10, FULL);
-    let parts = tape.parts(&Request {
-        served: served(asked, asked),
-        ..request(Transport::Tcp, start, end)
-    });
-    assert_eq!(parts[Part::FlowControl], RTT, "{parts:?}");
-    assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
-}

@@ -2,21 +2,11 @@
 
 use super::*;
 
-/// Opens a connection with a client that waits for SETTINGS. Returns when the handshake was done, and when these are
-/// delivered.
-fn opening(tape: &mut Tape) -> (u64, u64) {
-    let connected = tape.open(0);
-    let hello = tape.shake(Up, connected, 500);
-    let secured = tape.shake(Down, hello, FULL);
-    let preface = tape.send(Up, secured, 150);
-    (secured, tape.send(Down, preface, 60))
-}
-
 /// Calls that wait for a connection which another call opens wait for the same things.
 #[test]
 fn calls_that_wait_for_a_connection_share_its_parts() {
     let mut tape = Tape::new(Transport::Tcp);
-    let (secured, settings) = opening(&mut tape);
+    let (secured, settings) = tape.open_until_settings();
     tape.send(Up, settings, 300);
     let asked = tape.send(Up, settings, 300);
     tape.send(Down, asked, 150);
@@ -65,7 +55,7 @@ fn a_call_over_http_1_waits_for_its_turn() {
 #[test]
 fn a_warm_request_never_waits_for_settings() {
     let mut tape = Tape::new(Transport::Tcp);
-    let (secured, settings) = opening(&mut tape);
+    let (secured, settings) = tape.open_until_settings();
     let asked = tape.send(Up, settings, 300);
     tape.send(Down, asked, 150);
     let start = asked + DELAY - 10 * MS;
@@ -84,7 +74,7 @@ fn a_warm_request_never_waits_for_settings() {
 #[test]
 fn a_large_message_waits_for_settings_too() {
     let mut tape = Tape::new(Transport::Tcp);
-    let (secured, settings) = opening(&mut tape);
+    let (secured, settings) = tape.open_until_settings();
     tape.send(Up, settings, 300);
     let asked = tape.send(Up, settings, FULL);
     let answered = tape.send(Down, asked, 150);

@@ -36,30 +36,38 @@ fn a_window_that_grows_costs_round_trips() {
     assert_eq!(present(&parts), expected);
 }
 
-/// The client acknowledges everything, and gives credit later.
+/// The client acknowledges everything, and gives credit later. The server may acknowledge that in a packet of its own.
 #[test]
 fn a_sender_with_everything_acknowledged_waits_for_credit() {
-    let mut tape = Tape::new(Transport::Tcp);
-    tape.open(0);
-    let start = 500 * MS;
-    let asked = tape.send(Up, start, 200);
-    let mut delivered = 0;
-    for _ in 0..40 {
-        delivered = tape.send(Down, asked, FULL);
+    for acknowledges_first in [false, true] {
+        let mut tape = Tape::new(Transport::Tcp);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let mut delivered = 0;
+        for _ in 0..40 {
+            delivered = tape.send(Down, asked, FULL);
+        }
+        tape.send(Up, delivered, 0);
+        let credited = tape.send(Up, delivered + 3 * MS, 30);
+        if acknowledges_first {
+            tape.send(Down, credited, 0);
+        }
+        let end = tape.send(Down, credited + MS, FULL);
+        let parts = tape.parts(&Request {
+            served: served(asked, asked),
+            ..request(Transport::Tcp, start, end)
+        });
+        let expected = match acknowledges_first {
+            // All had been handed over: the packet after the acknowledgement is paced.
+            true => (Part::Timer, MS),
+            false => (Part::Server, MS),
+        };
+        assert_eq!(parts[expected.0], expected.1, "{parts:?}");
+        assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+        assert_eq!(parts[Part::FlowControl], RTT, "{parts:?}");
+        assert_eq!(parts[Part::Client], 3 * MS, "{parts:?}");
     }
-    tape.send(Up, delivered, 0);
-    let credited = tape.send(Up, delivered + 3 * MS, 30);
-    let end = tape.send(Down, credited, FULL);
-    let parts = tape.parts(&Request {
-        served: served(asked, asked),
-        ..request(Transport::Tcp, start, end)
-    });
-    let expected = [
-        (Part::Exchange, RTT),
-        (Part::FlowControl, RTT),
-        (Part::Client, 3 * MS),
-    ];
-    assert_eq!(present(&parts), expected);
 }
 
 /// A window of credit that is smaller than the congestion window: acknowledgements come without credit for a while.

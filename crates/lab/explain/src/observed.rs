@@ -1,0 +1,82 @@
+//! A request beside the packets of its connection: what each end had sent and received.
+
+use link::Direction;
+
+use crate::flow::{Flow, Side};
+use crate::packet::Packet;
+use crate::request::Request;
+
+/// A pause that is too long for the process of an end to have been working.
+pub(crate) const TIMER_NS: u64 = 5_000_000;
+
+/// A request with the packets of its connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Observed<'a> {
+    pub(crate) request: &'a Request,
+    /// All packets of the cell.
+    pub(crate) packets: &'a [Packet],
+    pub(crate) flow: &'a Flow,
+    /// Round-trip time of the empty link.
+    pub(crate) rtt_ns: u64,
+    /// Payload of a segment that is full.
+    pub(crate) full_bytes: u16,
+}
+
+impl<'a> Observed<'a> {
+    pub(crate) fn packet(&self, number: usize) -> &'a Packet {
+        &self.packets[number]
+    }
+
+    /// Returns what the packet's sender sent.
+    pub(crate) fn own(&self, number: usize) -> &'a Side {
+        self.flow.side(self.packets[number].direction)
+    }
+
+    /// Returns what the packet's sender received.
+    pub(crate) fn received(&self, number: usize) -> &'a Side {
+        self.flow.other_side(self.packets[number].direction)
+    }
+
+    /// Returns the last packet with data that the sender of this one sent before it.
+    pub(crate) fn previous_data(&self, number: usize) -> Option<usize> {
+        let sent = &self.own(number).sent;
+        let earlier = sent[..sent.partition_point(|&at| at < number)].iter();
+        let mut earlier = earlier.rev().copied();
+        earlier.find(|&at| self.packets[at].has_data)
+    }
+
+    /// Returns the last packet that was delivered by a time and meets a condition.
+    pub(crate) fn latest(
+        &self,
+        delivered: &[usize],
+        by_ns: u64,
+        is_wanted: impl Fn(&Packet) -> bool,
+    ) -> Option<usize> {
+        let end = delivered.partition_point(|&number| self.delivery_ns(number) <= by_ns);
+        let mut earlier = delivered[..end].iter().rev().copied();
+        earlier.find(|&number| is_wanted(&self.packets[number]))
+    }
+
+    /// Returns when a packet that was delivered reached its receiver.
+    pub(crate) fn delivery_ns(&self, number: usize) -> u64 {
+        let packet = &self.packets[number];
+        packet.delivery_ns.unwrap_or(packet.left_ns)
+    }
+
+    /// Returns when the server had read the whole request. Without a log it is unknown.
+    pub(crate) fn request_read_ns(&self) -> Option<u64> {
+        let served = self.request.served?;
+        match self.request.request_bytes {
+            0 => Some(served.received_ns.unwrap_or(served.read_ns)),
+            _ => served.received_ns,
+        }
+    }
+
+    /// Returns when the application had handed over all that a packet's sender sends of this call, if that end reports it.
+    pub(crate) fn handed_over_ns(&self, direction: Direction) -> Option<u64> {
+        match direction {
+            Direction::Up => self.request.sent_ns,
+            Direction::Down => self.request.served.map(|served| served.written_ns),
+        }
+    }
+}
