@@ -170,7 +170,7 @@ async fn answer_one(incoming: quinn::Incoming, read: &Notify) {
 }
 
 /// Opens three connections: one with a full handshake, and two that resume its session; the app refuses the last.
-/// Tells the server when a response has been read. The tickets of the session came before it.
+/// Reports to the server when a response has been read. The tickets of the session came before it.
 async fn resumes(builder: client::Builder, url: &str, policy: Policy, read: &Notify) {
     let check = Arc::new(Changing::default());
     let trust = Trust::App(Arc::clone(&check) as Arc<dyn CheckChain>);
