@@ -84,3 +84,73 @@ impl Leg {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use link::tap::Fate;
+    use link::{Direction, Gate, OnClose};
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Returns when a packet of 1,250 bytes was served that arrived after 100 ms, where the link was free after 90.
+    fn service(rate: RateSpec, has_gate: bool, departure_ns: u64, was_delivered: bool) -> [u64; 2] {
+        let gate = || Gate::new(vec![(1, 2)], None, OnClose::Keep).unwrap();
+        let leg = Leg::of(&PathSpec {
+            delay_ns: 20 * MS,
+            jitter_ns: 5 * MS,
+            gate: has_gate.then(gate),
+            rate,
+            ..PathSpec::default()
+        });
+        let packet = TapRecord {
+            arrival_ns: 100 * MS,
+            departure_ns,
+            seq: 0,
+            ack: 0,
+            ip_bytes: 1_250,
+            src_port: 1,
+            dst_port: 2,
+            payload_bytes: 1_210,
+            protocol: 6,
+            tcp_flags: 0,
+            first_byte: 0,
+            direction: Direction::Down,
+            fate: Fate::Delivered,
+            ip_version: 4,
+            ecn: 0,
+            stray: false,
+        };
+        let service = leg.service(&packet, 90 * MS, was_delivered);
+        [service.begin_ns, service.left_ns].map(|ns| ns / MS)
+    }
+
+    #[test]
+    fn a_packet_is_served_when_the_link_is_free_and_open() {
+        // 10 ms for 1,250 bytes.
+        let slow = || RateSpec::constant(1_000_000);
+        let trace = || RateSpec::Trace(link::Trace::new(vec![1]).unwrap());
+        let cases = [
+            // Late by jitter, or by less than 1 ms.
+            (slow(), true, 135, true, [100, 110]),
+            (slow(), true, 136, true, [100, 110]),
+            // Closed for 45 ms.
+            (slow(), true, 180, true, [145, 155]),
+            (RateSpec::Unlimited, true, 180, true, [155, 155]),
+            // Without a gate it was not closed, whatever the departure; nor is that known of a packet that was lost.
+            (slow(), false, 180, true, [100, 110]),
+            (slow(), true, 180, false, [100, 110]),
+            (RateSpec::Unlimited, false, 180, true, [100, 100]),
+            // A trace shows when a packet left, if it was delivered, and has no gate.
+            (trace(), false, 180, true, [100, 155]),
+            (trace(), true, 180, true, [100, 155]),
+            (trace(), false, 180, false, [100, 100]),
+        ];
+        for (rate, has_gate, departure_ms, was_delivered, expected) in cases {
+            let text = format!("{rate:?} {has_gate} {departure_ms} {was_delivered}");
+            let served = service(rate, has_gate, departure_ms * MS, was_delivered);
+            assert_eq!(served, expected, "{text}");
+        }
+    }
+}

@@ -169,4 +169,11 @@ mod tests {
         let names: BTreeSet<&str> = Part::ALL.iter().map(|part| part.name()).collect();
         assert_eq!(names.len(), Part::ALL.len());
     }
+
+    #[test]
+    fn times_of_packets_on_their_way_are_round_trips() {
+        let counts = [Part::Exchange, Part::Nagle, Part::LinkBusy, Part::Client];
+        let counts = counts.map(Part::is_round_trip);
+        assert_eq!(counts, [true, true, false, false]);
+    }
 }

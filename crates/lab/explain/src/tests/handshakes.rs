@@ -88,6 +88,51 @@ fn a_long_chain_over_quic_meets_the_amplification_limit() {
     assert_eq!(present(&parts), expected);
 }
 
+/// A server that waits for its client although it may send as much as it has, and one over TCP, which may always.
+#[test]
+fn a_server_within_its_limit_does_not_meet_it() {
+    for (transport, packets) in [(Transport::Quic, 2), (Transport::Tcp, 5)] {
+        let mut tape = Tape::new(transport);
+        let begun = match transport {
+            Transport::Tcp => tape.open(0),
+            Transport::Quic => 0,
+        };
+        let hello = tape.shake(Up, begun, 1_200);
+        for _ in 0..packets {
+            tape.shake(Down, hello, 1_200);
+        }
+        let finished = tape.shake(Up, hello + DELAY, 1_200);
+        // Exactly three times 1,200 bytes over QUIC.
+        let secured = tape.shake(Down, finished, 1_200);
+        let asked = tape.send(Up, secured, 200);
+        let answered = tape.send(Down, asked, 150);
+        let parts = tape.parts(&Request {
+            secured_ns: Some(secured),
+            served: served(asked, asked),
+            ..request(transport, 0, answered)
+        });
+        let handshake = parts[Part::QuicHandshake] + parts[Part::TlsHandshake];
+        assert_eq!(handshake, 2 * RTT, "{parts:?}");
+    }
+}
+
+/// The last packets of QUIC's handshake have short headers; what comes by the time it is done belongs to it.
+#[test]
+fn short_headers_may_belong_to_the_handshake() {
+    let mut tape = Tape::new(Transport::Quic);
+    let hello = tape.shake(Up, 0, 1_200);
+    let flight = tape.send(Down, hello, 1_200);
+    let asked = tape.send(Up, flight, 200);
+    let answered = tape.send(Down, asked, 150);
+    let parts = tape.parts(&Request {
+        secured_ns: Some(flight),
+        served: served(asked, asked),
+        ..request(Transport::Quic, 0, answered)
+    });
+    let expected = [(Part::QuicHandshake, RTT), (Part::Exchange, RTT)];
+    assert_eq!(present(&parts), expected);
+}
+
 /// A client that waits for the server's first frame before it sends its request.
 #[test]
 fn a_client_waits_for_settings() {

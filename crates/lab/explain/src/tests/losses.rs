@@ -195,3 +195,63 @@ fn losses_of_earlier_requests_do_not_name_the_window() {
     let expected = [(Part::Exchange, RTT), (Part::CongestionWindow, RTT)];
     assert_eq!(present(&parts), expected);
 }
+
+/// A sender waits a quarter of a round trip and 2 ms for packets that are late (RFC 8985 section 6.2), and no timer.
+#[test]
+fn a_sender_that_allows_for_reordering_repairs_fast() {
+    for (waited, part) in [(14 * MS, Part::LossFast), (15 * MS, Part::LossTimer)] {
+        let mut tape = Tape::new(Transport::Tcp);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        tape.lose(Down, asked, FULL);
+        let lost = tape.packets.last().unwrap().seq;
+        let delivered = tape.send(Down, asked, FULL);
+        let acked = tape.send(Up, delivered, 0);
+        let end = tape.send(Down, acked + waited, FULL);
+        tape.packets.last_mut().unwrap().seq = lost;
+        let parts = tape.parts(&Request {
+            served: served(asked, asked),
+            ..request(Transport::Tcp, start, end)
+        });
+        assert!(parts[part] >= RTT, "{waited}: {parts:?}");
+    }
+}
+
+/// A QUIC sender spreads a flight over 8 ms, loses its first packet, and pauses.
+#[test]
+fn a_flight_that_is_paced_is_one() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.lose(Down, asked, FULL);
+    for number in 1..=4 {
+        tape.send(Down, asked + 2 * number * MS, FULL);
+    }
+    let end = tape.send(Down, asked + 200 * MS, FULL);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Quic, start, end)
+    });
+    assert_eq!(parts[Part::LossTimer], 192 * MS, "{parts:?}");
+}
+
+/// The bottleneck sends a copy of what was lost.
+#[test]
+fn the_time_that_copies_take_is_their_own() {
+    let mut tape = Tape::at_rate(Transport::Tcp, 1_000_000);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.lose(Down, asked, FULL);
+    let lost = tape.packets.last().unwrap().seq;
+    let delivered = tape.send(Down, asked, FULL);
+    let acked = tape.send(Up, delivered, 0);
+    let end = tape.send(Down, acked, FULL);
+    tape.packets.last_mut().unwrap().seq = lost;
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, end)
+    });
+    assert_eq!(parts[Part::LinkBusyCopies], 1_440 * 8_000, "{parts:?}");
+}

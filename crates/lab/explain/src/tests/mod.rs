@@ -5,6 +5,7 @@ mod handshakes;
 mod links;
 mod losses;
 mod pauses;
+mod senders;
 mod sharing;
 mod tiling;
 mod transfers;
