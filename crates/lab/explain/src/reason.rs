@@ -71,6 +71,12 @@ pub(crate) fn has_begun(seen: &Observed<'_>, number: usize) -> bool {
     })
 }
 
+/// Reports whether the server had handed the response over long before it sent a packet, which its transport held back.
+pub(crate) fn was_held_back(seen: &Observed<'_>, packet: &Packet) -> bool {
+    let responded_ns = seen.request.served.and_then(|served| served.responded_ns);
+    responded_ns.is_some_and(|at_ns| packet.arrival_ns > at_ns.saturating_add(TIMER_NS))
+}
+
 /// Returns why a packet's sender waited for a receipt, or `None` if it did not: its application sent the packet when
 /// it did. `under_way` is the reason of the round trip that the packet ends.
 pub(crate) fn reason(
@@ -92,7 +98,9 @@ pub(crate) fn reason(
     }
     match (packet.direction, phase) {
         (Direction::Up, Phase::Request) => of_request(seen, number, receipt),
-        (Direction::Down, Phase::Response) if has_begun(seen, number) => {
+        (Direction::Down, Phase::Response)
+            if has_begun(seen, number) || was_held_back(seen, packet) =>
+        {
             window(seen, number, receipt)
         }
         _ => Some(under_way),

@@ -4,11 +4,12 @@ use link::Direction;
 
 use crate::Part;
 use crate::crossings::Crossings;
+use crate::handshake::is_handshake;
 use crate::loss::repair;
 use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport};
 use crate::path::{Path, Step};
-use crate::reason::{has_begun, is_request, is_response, reason};
+use crate::reason::{has_begun, is_request, is_response, reason, was_held_back};
 use crate::request::Request;
 
 /// A sender that has everything to send pauses so long only because it paces its packets.
@@ -37,6 +38,7 @@ impl Crossings {
             },
             at_ns: request.end_ns,
             small_end: None,
+            reached_request: false,
             steps: Vec::new(),
         };
         walk.back();
@@ -52,6 +54,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) at_ns: u64,
     /// The response's last packet, if it is as small as an acknowledgement of QUIC.
     small_end: Option<usize>,
+    /// The walk has passed the server's work, and goes on with the request.
+    reached_request: bool,
     steps: Vec<Step>,
 }
 
@@ -138,10 +142,15 @@ impl Walk<'_> {
         {
             return news;
         }
+        // The server had just handed it over.
+        let is_new = |packet: &Packet| {
+            let written_ns = self.seen.request.served.map(|served| served.written_ns);
+            written_ns.is_some_and(|at_ns| packet.arrival_ns < at_ns.saturating_add(TIMER_NS))
+        };
         let any = self.seen.latest(delivered, by_ns, |_| true);
         self.small_end = any
             .filter(is_right_before)
-            .filter(|_| self.seen.request.served.is_some());
+            .filter(|&at| is_new(self.seen.packet(at)));
         self.small_end.or(news)
     }
 
@@ -233,27 +242,28 @@ impl Walk<'_> {
             && !has_begun(&self.seen, number)
     }
 
-    /// Charges the server's time if a packet is the first of the response, and goes on at the request's delivery.
+    /// Charges the server's time if a packet is the first of the response, or precedes it, and goes on at the request's
+    /// delivery.
     fn first_response(&mut self, number: usize) -> Option<Next> {
         let packet = self.seen.packet(number);
-        let served = self.seen.request.served?;
+        self.seen.request.served?;
         let is_end = self.small_end == Some(number);
-        let is_it = packet.direction == Direction::Down
-            && is_response(&self.seen, packet)
-            && (is_end || packet.has_data && !has_begun(&self.seen, number));
-        // The server had handed it over long before: its transport held it back.
-        let handed_over_ns = match is_end {
-            true => Some(served.written_ns),
-            false => served.responded_ns,
+        let is_first = is_end || packet.has_data && !has_begun(&self.seen, number);
+        let is_it = match is_response(&self.seen, packet) {
+            true => is_first && (is_end || !was_held_back(&self.seen, packet)),
+            // The window that held the response back was full of others, which precede it.
+            false => !self.reached_request && !is_handshake(&self.seen, number),
         };
-        let was_held = handed_over_ns
-            .is_some_and(|at_ns| packet.arrival_ns - at_ns.min(packet.arrival_ns) > TIMER_NS);
-        if !is_it || was_held {
+        if packet.direction == Direction::Up || !is_it {
             return None;
         }
+        self.reached_request = true;
         let received = &self.seen.received(number).delivered;
         let by_ns = self.seen.request_read_ns().unwrap_or(packet.arrival_ns);
-        let by_ns = by_ns.min(packet.arrival_ns);
+        let by_ns = match is_response(&self.seen, packet) {
+            true => by_ns.min(packet.arrival_ns),
+            false => by_ns,
+        };
         let request = self.request_by(received, by_ns)?;
         let read_ns = self.seen.delivery_ns(request);
         self.charge(read_ns, Part::Server, Some(number));

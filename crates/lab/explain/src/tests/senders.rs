@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A request in two short packets, the second sent on a receipt, with what the client and its socket report.
+/// Sends a request in two short packets, the second on a receipt, with what the client and its socket report.
 fn in_two_packets(receipt_bytes: u16, sent_after_ns: Option<u64>, is_nodelay: bool) -> Parts {
     let mut tape = Tape::new(Transport::Tcp);
     tape.open(0);
@@ -225,4 +225,69 @@ fn strays_and_refused_packets_do_not_count() {
         present(&parts),
         [(Part::Exchange, RTT), (Part::Client, 30 * MS)]
     );
+}
+
+/// A response that was handed over at once, and whose first packet left when another response's was acknowledged.
+#[test]
+fn a_response_that_its_transport_holds_back_waits_for_a_window() {
+    for transport in [Transport::Tcp, Transport::Quic] {
+        let mut tape = Tape::new(transport);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let mut delivered = 0;
+        for _ in 0..10 {
+            delivered = tape.send(Down, asked - 2 * MS, FULL);
+        }
+        let acked = tape.send(Up, delivered, 0);
+        let end = tape.send(Down, acked, FULL);
+        let parts = tape.parts(&Request {
+            served: served(asked, asked),
+            ..request(transport, start, end)
+        });
+        // The other response had left 2 ms before this request arrived.
+        let expected = [
+            (Part::Exchange, RTT - 2 * MS),
+            (Part::CongestionWindow, RTT),
+        ];
+        assert_eq!(present(&parts), expected, "{transport:?}");
+    }
+}
+
+/// Without a log the server is the reason also if it received an acknowledgement while it worked.
+#[test]
+fn an_acknowledgement_is_no_request() {
+    for transport in [Transport::Tcp, Transport::Quic] {
+        let mut tape = Tape::new(transport);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        tape.send(Up, start + 30 * MS, 0);
+        let answered = tape.send(Down, asked + 80 * MS, 150);
+        let parts = tape.parts(&request(transport, start, answered));
+        let expected = [(Part::Exchange, RTT), (Part::Server, 80 * MS)];
+        assert_eq!(present(&parts), expected, "{transport:?}");
+    }
+}
+
+/// Data that follows a receipt 40 ms later is no acknowledgement, also if it acknowledges.
+#[test]
+fn late_data_is_no_delayed_acknowledgement() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut delivered = 0;
+    for _ in 0..5 {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    // The client's own HTTP/2 window, which it opens when the application has read.
+    let credited = tape.send(Up, delivered + 40 * MS, 30);
+    let end = tape.send(Down, credited, FULL);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, end)
+    });
+    assert_eq!(parts[Part::DelayedAck], 0, "{parts:?}");
+    assert_eq!(parts[Part::Client], 40 * MS, "{parts:?}");
 }
