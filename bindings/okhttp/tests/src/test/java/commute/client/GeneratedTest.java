@@ -75,6 +75,7 @@ final class GeneratedTest {
     @AfterAll
     static void stop() throws Exception {
         Commute.configure(new Settings.Builder().build());
+        LenientOrigins.clear();
         server.destroyForcibly().waitFor();
     }
 

@@ -205,8 +205,6 @@ final class SettingsOfClientTest {
                 }
                 assertEquals(i, world.server.getRequestCount());
             }
-        } finally {
-            LenientOrigins.clear();
         }
     }
 
@@ -224,8 +222,6 @@ final class SettingsOfClientTest {
             Call.Factory once = world.client(world.builder().retryOnConnectionFailure(false));
             assertThrows(IOException.class, () -> once.newCall(world.request("/").build()).execute());
             assertEquals(3, world.server.getRequestCount());
-        } finally {
-            LenientOrigins.clear();
         }
     }
 
@@ -246,7 +242,6 @@ final class SettingsOfClientTest {
                     world.say("refused");
                 }
             }
-            LenientOrigins.clear();
         }, "hello, hello", "refused, refused");
     }
 
@@ -261,7 +256,6 @@ final class SettingsOfClientTest {
             } catch (java.net.ProtocolException refused) {
                 world.say("refused");
             }
-            LenientOrigins.clear();
         }, "101", "refused");
     }
 

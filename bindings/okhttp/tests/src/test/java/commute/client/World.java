@@ -251,6 +251,8 @@ final class World implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
+        // A later server may get this one's port.
+        LenientOrigins.clear();
         for (OkHttpClient client : clients) {
             client.connectionPool().evictAll();
         }
