@@ -37,6 +37,7 @@ fn main() {
                 written_ns: DELAY_NS,
             }),
             request_bytes: 0,
+            sender: None,
         };
         let leg = Leg::of(&PathSpec {
             delay_ns: DELAY_NS,

@@ -48,7 +48,7 @@ pub use crossings::Crossings;
 pub use leg::Leg;
 pub use part::{Part, Parts};
 pub use path::{Path, Step};
-pub use request::{Http, Request, Served};
+pub use request::{Http, Request, SenderLog, SenderSample, Served};
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ pub(crate) const TIMER_NS: u64 = 5_000_000;
 /// A request with the packets of its connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Observed<'a> {
-    pub(crate) request: &'a Request,
+    pub(crate) request: &'a Request<'a>,
     /// All packets of the cell.
     pub(crate) packets: &'a [Packet],
     pub(crate) flow: &'a Flow,
@@ -61,6 +61,19 @@ impl<'a> Observed<'a> {
     pub(crate) fn delivery_ns(&self, number: usize) -> u64 {
         let packet = &self.packets[number];
         packet.delivery_ns.unwrap_or(packet.left_ns)
+    }
+
+    /// Returns whether the server was held back by something else than its congestion window when a receipt came, after
+    /// which it sent a packet. Without a sample of that time it is unknown.
+    pub(crate) fn was_app_limited(&self, number: usize, receipt: usize) -> Option<bool> {
+        let packet = self.packet(number);
+        let log = self.request.sender?;
+        let received_ns = self.delivery_ns(receipt);
+        let first = log.samples.partition_point(|s| s.at_ns < received_ns);
+        let sample = log.samples.get(first)?;
+        let is_of_receipt =
+            packet.direction == Direction::Down && sample.at_ns <= packet.arrival_ns;
+        is_of_receipt.then_some(sample.app_limited)
     }
 
     /// Returns when the server had read the whole request. Without a log it is unknown.

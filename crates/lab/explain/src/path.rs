@@ -24,7 +24,7 @@ pub struct Path {
 }
 
 impl Path {
-    pub(crate) fn unexplained(request: &Request) -> Path {
+    pub(crate) fn unexplained(request: &Request<'_>) -> Path {
         let step = Step {
             from_ns: request.start_ns,
             to_ns: request.end_ns,

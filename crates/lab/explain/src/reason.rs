@@ -10,6 +10,8 @@ use crate::request::Http;
 
 /// A sender whose congestion window is full sends when so much of it is free (RFC 5681 section 3.1).
 const FREED_BYTES: u64 = 3_000;
+/// Segments that a connection's congestion window holds at first (RFC 6928 section 2, Linux).
+const INITIAL_WINDOW: usize = 10;
 /// A client that has not sent a request yet has sent at most so much since the handshake: its Finished, HTTP/2's
 /// preface, SETTINGS and WINDOW_UPDATE.
 const PREFACE_BYTES: u64 = 600;
@@ -188,14 +190,45 @@ fn was_written_before(seen: &Observed<'_>, packet: &Packet, receipt: usize) -> b
 fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     let handed_over_ns = seen.handed_over_ns(seen.packet(number).direction);
     let was_handed_over = handed_over_ns.is_some_and(|at_ns| at_ns <= seen.delivery_ns(receipt));
-    if !was_handed_over && !is_prompt(seen, number, receipt) {
+    let is_prompt = is_prompt(seen, number, receipt);
+    if !was_handed_over && !is_prompt {
+        return None;
+    }
+    let told = seen.was_app_limited(number, receipt);
+    if let (Some(sender), Some(true)) = (seen.request.sender, told) {
+        return (sender.was_blocked && is_prompt).then_some(Part::FlowControl);
+    }
+    let waited_for_credit = told.is_none() && waited_for_credit(seen, number, receipt);
+    if !was_handed_over && !waited_for_credit && has_room(seen, number, receipt) {
         return None;
     }
     Some(match has_lost(seen, number) {
-        _ if waited_for_credit(seen, number, receipt) => Part::FlowControl,
+        _ if waited_for_credit => Part::FlowControl,
         true => Part::WindowAfterLoss,
         false => Part::CongestionWindow,
     })
+}
+
+/// Reports whether a sender's congestion window had room although nothing told it so by then: fewer packets were under way
+/// than fill the window that it began with, and nothing has made it smaller. QUIC's acknowledgements are encrypted.
+fn has_room(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+    let (own, received) = (seen.own(number), seen.received(number));
+    let is_tcp = seen.request.http.transport() == Transport::Tcp;
+    let lost = own.sums_before(number).dropped + received.sums_before(number).dropped;
+    if !is_tcp || lost > 0 {
+        return false;
+    }
+    let acked = received
+        .received_before(seen.packets, seen.delivery_ns(receipt))
+        .0;
+    let before = own.sent[..own.sent.partition_point(|&at| at < number)]
+        .iter()
+        .rev();
+    let under_way = before
+        .map(|&at| seen.packet(at))
+        .take_while(|packet| packet.end > acked.unwrap_or(0))
+        .filter(|packet| packet.has_data);
+    under_way.take(INITIAL_WINDOW).count() < INITIAL_WINDOW
 }
 
 /// Reports whether the sender of a packet had lost any of this call before it.

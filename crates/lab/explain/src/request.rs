@@ -24,7 +24,7 @@ impl Http {
 
 /// A request, by the clock of the packets.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct Request<'a> {
     /// The version of HTTP.
     pub http: Http,
     /// The client's port.
@@ -45,6 +45,26 @@ pub struct Request {
     pub served: Option<Served>,
     /// Bytes of the request's body.
     pub request_bytes: u64,
+    /// What the server's congestion control knew over time, if the server reports it.
+    pub sender: Option<SenderLog<'a>>,
+}
+
+/// What a server's congestion control knew over time on a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderLog<'a> {
+    /// Samples in the order of time, each of when acknowledgements arrived, before it acted on them.
+    pub samples: &'a [SenderSample],
+    /// The server told the client at least once that it waited for flow control.
+    pub was_blocked: bool,
+}
+
+/// What a sender knew when acknowledgements arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SenderSample {
+    /// The time.
+    pub at_ns: u64,
+    /// It was not held back by its congestion window or pacing.
+    pub app_limited: bool,
 }
 
 /// A request in the server's log.

@@ -23,7 +23,7 @@ const LONGEST_TCP_ACK_DELAY_NS: u64 = 500_000_000;
 
 impl Crossings {
     /// Returns the critical path of a request. Without packets of its connection all of it is unexplained.
-    pub fn path(&self, request: &Request) -> Path {
+    pub fn path(&self, request: &Request<'_>) -> Path {
         let transport = request.http.transport();
         let Some(flow) = self.flow_of(transport, request.port, request.end_ns) else {
             return Path::unexplained(request);
@@ -203,6 +203,12 @@ impl Walk<'_> {
     /// Charges the application, which sent a packet without having waited for anything: back to what it sent before.
     fn application(&mut self, number: usize, under_way: Part, subject: usize) -> Next {
         let packet = self.seen.packet(number);
+        if packet.direction == Direction::Down
+            && !has_begun(&self.seen, number)
+            && let Some(next) = self.since_request(number)
+        {
+            return next;
+        }
         let start_ns = self.seen.request.start_ns;
         let previous = self.seen.previous_data(number);
         let previous = previous.filter(|&at| self.seen.packet(at).arrival_ns > start_ns);
@@ -242,11 +248,9 @@ impl Walk<'_> {
             && !has_begun(&self.seen, number)
     }
 
-    /// Charges the server's time if a packet is the first of the response, or precedes it, and goes on at the request's
-    /// delivery.
+    /// Charges the server's time if a packet is the first of the response, or precedes it.
     fn first_response(&mut self, number: usize) -> Option<Next> {
         let packet = self.seen.packet(number);
-        self.seen.request.served?;
         let is_end = self.small_end == Some(number);
         let is_first = is_end || packet.has_data && !has_begun(&self.seen, number);
         let is_it = match is_response(&self.seen, packet) {
@@ -254,10 +258,16 @@ impl Walk<'_> {
             // The window that held the response back was full of others, which precede it.
             false => !self.reached_request && !is_handshake(&self.seen, number),
         };
-        if packet.direction == Direction::Up || !is_it {
-            return None;
+        match packet.direction == Direction::Down && is_it {
+            true => self.since_request(number),
+            false => None,
         }
-        self.reached_request = true;
+    }
+
+    /// Charges the server's time before a packet, and goes on at the request's delivery.
+    fn since_request(&mut self, number: usize) -> Option<Next> {
+        let packet = self.seen.packet(number);
+        self.seen.request.served?;
         let received = &self.seen.received(number).delivered;
         let by_ns = self.seen.request_read_ns().unwrap_or(packet.arrival_ns);
         let by_ns = match is_response(&self.seen, packet) {
@@ -266,6 +276,7 @@ impl Walk<'_> {
         };
         let request = self.request_by(received, by_ns)?;
         let read_ns = self.seen.delivery_ns(request);
+        self.reached_request = true;
         self.charge(read_ns, Part::Server, Some(number));
         Some(match read_ns > self.seen.request.start_ns {
             true => Next::Delivered(request, Part::Exchange),

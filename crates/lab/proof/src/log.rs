@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent, Transport};
+use record::server_log::{ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent, Transport};
 use record::{ConnectionSettings, Sender};
 
 /// The server's log, indexed.
 pub struct Log<'a> {
     pub(super) connections: BTreeMap<u64, &'a ConnectionEvent>,
-    /// What the server told of its sending on each connection that ended.
-    senders: BTreeMap<u64, &'a Sender>,
+    /// The end of each connection that ended.
+    closed: BTreeMap<u64, &'a ClosedEvent>,
     /// Requests by the id that the driver sent, in the order in which they began.
     pub(super) requests: BTreeMap<u32, Vec<&'a RequestEvent>>,
     /// Start and id of the first request on each connection.
@@ -21,7 +21,7 @@ impl<'a> Log<'a> {
     pub fn new(log: &'a [ServerEvent]) -> Result<Log<'a>, String> {
         let mut indexed = Log {
             connections: BTreeMap::new(),
-            senders: BTreeMap::new(),
+            closed: BTreeMap::new(),
             requests: BTreeMap::new(),
             first: BTreeMap::new(),
         };
@@ -49,7 +49,10 @@ impl<'a> Log<'a> {
                     if let Err(why) = closed.sender.check(connection.transport) {
                         return failed(why);
                     }
-                    if indexed.senders.insert(number, &closed.sender).is_some() {
+                    if !closed.windows.is_sorted_by_key(|sample| sample.at_ns) {
+                        return failed("the samples of its window go back in time".to_owned());
+                    }
+                    if indexed.closed.insert(number, closed).is_some() {
                         return failed("it ended twice".to_owned());
                     }
                 }
@@ -67,11 +70,15 @@ impl<'a> Log<'a> {
         self.connections.get(&number).copied()
     }
 
+    /// Returns what the server told of its sending on a connection, once it had ended.
+    pub fn sender(&self, number: u64) -> Option<&'a Sender> {
+        self.closed.get(&number).map(|closed| &closed.sender)
+    }
+
     /// Returns the settings of each connection with the client's port.
     pub(super) fn settings(&self) -> Vec<(ConnectionSettings, u16)> {
         let of = |(number, c): (&u64, &&ConnectionEvent)| {
-            let sender = self.senders.get(number).copied().cloned();
-            (settings(c, sender), c.peer_port)
+            (settings(c, self.sender(*number).cloned()), c.peer_port)
         };
         self.connections.iter().map(of).collect()
     }
@@ -102,7 +109,7 @@ fn settings(c: &ConnectionEvent, sender: Option<Sender>) -> ConnectionSettings {
 mod tests {
     use super::super::tests::connection;
     use super::*;
-    use record::server_log::ClosedEvent;
+    use record::server_log::WindowSample;
 
     fn closed(connection: u64, lost_packets: u64) -> ServerEvent {
         ServerEvent::Closed(ClosedEvent {
@@ -112,6 +119,23 @@ mod tests {
                 lost_packets: Some(lost_packets),
                 ..Sender::default()
             },
+            windows: Vec::new(),
+        })
+    }
+
+    /// Returns the end of a connection with a sample of its window at each time.
+    fn sampled(times_ns: [u64; 2]) -> ServerEvent {
+        let sample = |at_ns| WindowSample {
+            at_ns,
+            window_bytes: 12_000,
+            in_flight_bytes: 0,
+            app_limited: false,
+        };
+        ServerEvent::Closed(ClosedEvent {
+            connection: 1,
+            at_ns: 2_000,
+            sender: Sender::default(),
+            windows: times_ns.map(sample).to_vec(),
         })
     }
 
@@ -122,7 +146,11 @@ mod tests {
         let told = settings[0].0.sender.as_ref().unwrap();
         assert_eq!(told.lost_packets, Some(3));
         let log = [connection()];
-        assert_eq!(Log::new(&log).unwrap().settings()[0].0.sender, None);
+        let indexed = Log::new(&log).unwrap();
+        assert_eq!(indexed.settings()[0].0.sender, None);
+        let log = [connection(), sampled([7, 7])];
+        let indexed = Log::new(&log).unwrap();
+        assert!(indexed.sender(1).is_some());
     }
 
     #[test]
@@ -135,6 +163,10 @@ mod tests {
             (
                 vec![connection(), closed(1, 3), closed(1, 3)],
                 "the server's connection 1: it ended twice",
+            ),
+            (
+                vec![connection(), sampled([9, 7])],
+                "the server's connection 1: the samples of its window go back in time",
             ),
             (
                 vec![connection(), closed(1, u64::MAX)],

@@ -44,6 +44,10 @@ pub struct Sender {
     /// Times it reduced its congestion window (QUIC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion_events: Option<u64>,
+    /// Times it told the client that it waited for flow control (QUIC: DATA_BLOCKED and STREAM_DATA_BLOCKED, RFC 9000
+    /// section 4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_frames: Option<u64>,
     /// Smoothed round-trip time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smoothed_rtt_ns: Option<u64>,
@@ -83,6 +87,7 @@ impl Sender {
             ("reorderings", self.reorderings),
             ("timeouts", self.timeouts),
             ("congestion_events", self.congestion_events),
+            ("blocked_frames", self.blocked_frames),
             ("smoothed_rtt_ns", self.smoothed_rtt_ns),
             ("min_rtt_ns", self.min_rtt_ns),
             ("window_bytes", self.window_bytes),

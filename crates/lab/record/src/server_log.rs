@@ -125,4 +125,20 @@ pub struct ClosedEvent {
     pub at_ns: u64,
     /// What the server's transport told of its sending.
     pub sender: Sender,
+    /// What its congestion control knew over time, if the server reports it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<WindowSample>,
+}
+
+/// What a sender's congestion control knew when acknowledgements arrived, before it acted on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowSample {
+    /// CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// Its congestion window.
+    pub window_bytes: u64,
+    /// Bytes that were not acknowledged yet.
+    pub in_flight_bytes: u64,
+    /// It had nothing more to send, or no credit for it, and was not held back by its congestion window or pacing.
+    pub app_limited: bool,
 }

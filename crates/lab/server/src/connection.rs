@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use record::Sender;
-use record::server_log::{ClosedEvent, ServerEvent};
+use record::server_log::{ClosedEvent, ServerEvent, WindowSample};
 
 use crate::clock::monotonic_ns;
 use crate::log::LogWriter;
@@ -22,11 +22,12 @@ pub(crate) struct ConnectionContext {
 
 impl ConnectionContext {
     /// Logs the end of a connection whose handshake was logged.
-    pub(crate) fn log_closed(&self, sender: Sender) {
+    pub(crate) fn log_closed(&self, sender: Sender, windows: Vec<WindowSample>) {
         self.log.write(ServerEvent::Closed(ClosedEvent {
             connection: self.number,
             at_ns: monotonic_ns(),
             sender,
+            windows,
         }));
     }
 }

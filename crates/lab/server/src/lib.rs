@@ -76,6 +76,7 @@ mod tcp_info;
 mod tls;
 mod token;
 mod watched;
+mod window_log;
 
 pub use answers::{Answers, AnswersError};
 pub use auth::KEY_ID;

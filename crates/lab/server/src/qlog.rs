@@ -11,6 +11,7 @@ use quinn::{
 };
 
 use crate::config::{Config, Congestion};
+use crate::window_log::LoggedFactory;
 
 /// quinn's transport settings that differ from its defaults. A qlog is one of them, so they are made
 /// for each connection that has one.
@@ -49,18 +50,23 @@ impl TransportSettings {
         }
         match self.congestion {
             Congestion::Cubic => {
-                transport.congestion_controller_factory(Arc::new(CubicConfig::default()))
+                transport.congestion_controller_factory(logged(CubicConfig::default()))
             }
             Congestion::NewReno => {
-                transport.congestion_controller_factory(Arc::new(NewRenoConfig::default()))
+                transport.congestion_controller_factory(logged(NewRenoConfig::default()))
             }
             Congestion::Bbr => {
-                transport.congestion_controller_factory(Arc::new(BbrConfig::default()))
+                transport.congestion_controller_factory(logged(BbrConfig::default()))
             }
         };
         transport.qlog_stream(qlog);
         transport
     }
+}
+
+/// Wraps a congestion control so that its windows are logged.
+fn logged<F>(congestion: F) -> Arc<LoggedFactory<F>> {
+    Arc::new(LoggedFactory(Arc::new(congestion)))
 }
 
 impl QlogFolder {

@@ -22,6 +22,7 @@ use crate::qlog::{QlogFolder, TransportSettings};
 use crate::settings::UdpBuffers;
 use crate::shared::{Peer, Shared};
 use crate::stall::{Stall, StallingConnection};
+use crate::window_log;
 
 /// Holds bursts of a fast sender while the server's threads wait for a core. The kernel may
 /// grant less (net.core.rmem_max); `Settings` shows how much.
@@ -217,19 +218,22 @@ struct Established {
 
 impl Drop for Established {
     fn drop(&mut self) {
-        self.context.log_closed(sender(&self.connection));
+        let windows = window_log::samples(&self.connection);
+        self.context.log_closed(sender(&self.connection), windows);
     }
 }
 
 /// Returns quinn's figures of sending; quinn counts neither spurious losses nor probe timeouts.
 fn sender(connection: &quinn::Connection) -> Sender {
-    let path = connection.stats().path;
+    let stats = connection.stats();
+    let (path, frames) = (stats.path, stats.frame_tx);
     let ns = |time: Duration| u64::try_from(time.as_nanos()).ok();
     Sender {
         sent_packets: Some(path.sent_packets),
         lost_packets: Some(path.lost_packets),
         lost_bytes: Some(path.lost_bytes),
         congestion_events: Some(path.congestion_events),
+        blocked_frames: Some(frames.data_blocked + frames.stream_data_blocked),
         smoothed_rtt_ns: ns(path.rtt),
         min_rtt_ns: ns(path.min_rtt),
         window_bytes: Some(path.cwnd),

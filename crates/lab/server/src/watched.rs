@@ -43,10 +43,11 @@ impl Drop for WatchedStream {
         if let Some(connection) = &self.connection
             && let Ok(info) = TcpInfo::read(&self.tcp)
         {
-            connection.log_closed(record::Sender {
+            let sender = record::Sender {
                 initial_window_bytes: self.initial_window_bytes,
                 ..info.sender()
-            });
+            };
+            connection.log_closed(sender, Vec::new());
         }
     }
 }

@@ -5,6 +5,7 @@ mod handshakes;
 mod links;
 mod losses;
 mod pauses;
+mod samples;
 mod senders;
 mod sharing;
 mod tiling;
@@ -171,7 +172,7 @@ impl Tape {
         Crossings::of(&packets, leg, leg)
     }
 
-    fn parts(&self, request: &Request) -> Parts {
+    fn parts(&self, request: &Request<'_>) -> Parts {
         let path = self.crossings().path(request);
         check(&path, request, self.packets.len());
         path.parts()
@@ -196,7 +197,7 @@ fn client_port(packet: &TapRecord) -> u16 {
     }
 }
 
-fn request(transport: Transport, start_ns: u64, end_ns: u64) -> Request {
+fn request(transport: Transport, start_ns: u64, end_ns: u64) -> Request<'static> {
     Request {
         http: match transport {
             Transport::Tcp => Http::Two,
@@ -211,6 +212,7 @@ fn request(transport: Transport, start_ns: u64, end_ns: u64) -> Request {
         nodelay: [false; 2],
         served: None,
         request_bytes: 0,
+        sender: None,
     }
 }
 
@@ -225,7 +227,7 @@ fn served(read_ns: u64, written_ns: u64) -> Option<Served> {
 }
 
 /// Checks what holds for every path: the steps tile the request, and each names a packet that exists.
-fn check(path: &Path, request: &Request, packets: usize) {
+fn check(path: &Path, request: &Request<'_>, packets: usize) {
     let mut at_ns = request.start_ns;
     for step in &path.steps {
         assert_eq!(step.from_ns, at_ns, "{:?}", path.steps);

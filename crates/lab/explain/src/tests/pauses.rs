@@ -38,6 +38,58 @@ fn a_server_that_pauses_within_a_response_is_charged_for_it() {
     }
 }
 
+/// An acknowledgement comes just before the server goes on. It allowed nothing: fewer packets were under way than a
+/// connection may send at first.
+#[test]
+fn a_server_that_pauses_with_room_in_its_window_waits_for_no_acknowledgement() {
+    let (_, parts) = with_pause(Transport::Tcp, RTT + MS, true);
+    let expected = [(Part::Exchange, RTT), (Part::Server, RTT + MS)];
+    assert_eq!(present(&parts), expected);
+}
+
+/// Ten packets fill the window that a connection begins with, and one that was lost makes it smaller.
+#[test]
+fn a_sender_whose_window_may_be_full_waits_for_it() {
+    for (packets, loses, waits) in [(9, false, false), (10, false, true), (9, true, true)] {
+        let mut tape = Tape::new(Transport::Tcp);
+        tape.open(0);
+        if loses {
+            tape.lose(Down, 200 * MS, FULL);
+            let again = 300 * MS;
+            tape.send(Down, again, FULL);
+            let last = tape.packets.last_mut().unwrap();
+            last.seq -= u32::from(FULL);
+            tape.send(Up, again + RTT, 0);
+        }
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let mut delivered = 0;
+        for _ in 0..packets {
+            delivered = tape.send(Down, asked, FULL);
+        }
+        let acked = tape.send(Up, delivered, 0);
+        let end = tape.send(Down, acked + MS, FULL);
+        let parts = tape.parts(&Request {
+            served: Some(Served {
+                responded_ns: Some(asked),
+                ..served(asked, acked + MS).unwrap()
+            }),
+            ..request(Transport::Tcp, start, end)
+        });
+        let waited_ns = u64::from(waits) * RTT;
+        assert_eq!(
+            parts[Part::CongestionWindow],
+            waited_ns,
+            "{packets} {parts:?}"
+        );
+        assert_eq!(
+            parts[Part::Server],
+            RTT + MS - waited_ns,
+            "{packets} {parts:?}"
+        );
+    }
+}
+
 /// The same packets, but the server had handed over everything: its transport waited.
 #[test]
 fn a_sender_that_has_all_waits_for_its_window() {
@@ -178,6 +230,30 @@ fn nothing_that_comes_after_the_last_byte_counts() {
 }
 
 /// Ten chunks of a few bytes over QUIC, 50 ms apart: packets as small as acknowledgements.
+/// A response of 118 packets on a connection that was idle for 3 s: the server starts again from ten packets (RFC 5681
+/// section 4.1), or keeps the window that it had.
+#[test]
+fn a_window_that_starts_again_after_a_pause_costs_round_trips() {
+    // 10 + 20 + 40 + 80 packets.
+    for (window, round_trips) in [(10, 3), (320, 0)] {
+        let mut tape = Tape::new(Transport::Tcp);
+        tape.open(0);
+        let early = tape.send(Up, 500 * MS, 200);
+        let quiet = super::transfers::slow_start(&mut tape, early, 118, 10);
+        let start = quiet + 3_000 * MS;
+        let asked = tape.send(Up, start, 200);
+        let end = super::transfers::slow_start(&mut tape, asked, 118, window);
+        let parts = tape.parts(&Request {
+            served: served(asked, asked),
+            ..request(Transport::Tcp, start, end)
+        });
+        let waited = (Part::CongestionWindow, round_trips * RTT);
+        let expected = [(Part::Exchange, RTT), waited].into_iter();
+        let expected: Vec<_> = expected.filter(|&(_, ns)| ns > 0).collect();
+        assert_eq!(present(&parts), expected);
+    }
+}
+
 #[test]
 fn small_chunks_of_a_server_that_sleeps_are_data() {
     let mut tape = Tape::new(Transport::Quic);

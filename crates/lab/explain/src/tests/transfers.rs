@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// Sends `count` full packets down at once on every acknowledgement of the earlier ones, doubling the count, until all
+/// Sends `window` full packets down at once on every acknowledgement of the earlier ones, doubling the window, until all
 /// are sent; returns when the last is delivered.
-fn slow_start(tape: &mut Tape, at_ns: u64, mut left: u32) -> u64 {
-    let (mut at_ns, mut window) = (at_ns, 10);
+pub(super) fn slow_start(tape: &mut Tape, at_ns: u64, mut left: u32, mut window: u32) -> u64 {
+    let mut at_ns = at_ns;
     loop {
         let mut delivered = at_ns;
         for _ in 0..window.min(left) {
@@ -27,7 +27,7 @@ fn a_window_that_grows_costs_round_trips() {
     let start = 500 * MS;
     let asked = tape.send(Up, start, 200);
     // 10 + 20 + 40 of 70 packets.
-    let end = slow_start(&mut tape, asked, 70);
+    let end = slow_start(&mut tape, asked, 70, 10);
     let parts = tape.parts(&Request {
         served: served(asked, asked),
         ..request(Transport::Tcp, start, end)
@@ -100,7 +100,7 @@ fn a_saturated_link_is_charged_as_bytes_over_rate() {
     tape.open(0);
     let start = 500 * MS;
     let asked = tape.send(Up, start, 200);
-    let end = slow_start(&mut tape, asked, 1_430);
+    let end = slow_start(&mut tape, asked, 1_430, 10);
     let parts = tape.parts(&Request {
         served: served(asked, asked),
         ..request(Transport::Tcp, start, end)

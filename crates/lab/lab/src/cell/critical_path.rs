@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use driver::protocol::{Clock, Protocol, Row};
-use explain::{Crossings, Http, Leg, Request, Served};
+use explain::{Crossings, Http, Leg, Request, SenderLog, SenderSample, Served};
 use link::Network;
 use link::window::{Socket, Window};
 use proof::Log;
 use record::CallResult;
+use record::server_log::ServerEvent;
 
 use super::call_path::Recorder;
 use super::measured::Measured;
@@ -28,12 +29,13 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
     let Ok(log) = Log::new(&measured.log) else {
         return;
     };
+    let samples = samples(&measured.log);
     let mut recorder = keeps_paths.then(|| Recorder::new(&measured.tap));
     for call in &mut measured.calls {
         let Some(&row) = rows.get(&call.id).filter(|_| call.result == CallResult::Ok) else {
             continue;
         };
-        let Some(request) = request(row, &log, network, &measured.window) else {
+        let Some(request) = request(row, &log, network, &measured.window, &samples) else {
             continue;
         };
         let path = crossings.path(&request);
@@ -47,8 +49,32 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
     }
 }
 
+/// By the number of a connection.
+type Samples = HashMap<u64, Vec<SenderSample>>;
+
+/// Returns what the server's congestion control knew over time on each connection.
+fn samples(log: &[ServerEvent]) -> Samples {
+    let of = |event: &ServerEvent| {
+        let ServerEvent::Closed(closed) = event else {
+            return None;
+        };
+        let samples = closed.windows.iter().map(|sample| SenderSample {
+            at_ns: sample.at_ns,
+            app_limited: sample.app_limited,
+        });
+        Some((closed.connection, samples.collect()))
+    };
+    log.iter().filter_map(of).collect()
+}
+
 /// Returns the request of a row, if its connection is known.
-fn request(row: &Row, log: &Log<'_>, network: &Network, window: &Window) -> Option<Request> {
+fn request<'a>(
+    row: &Row,
+    log: &Log<'_>,
+    network: &Network,
+    window: &Window,
+    samples: &'a Samples,
+) -> Option<Request<'a>> {
     let seen = log.answered(row).filter(|seen| !seen.broken);
     let connection = seen.and_then(|seen| log.connection(seen.connection));
     // Through a NAT the server sees another port than the link does.
@@ -86,6 +112,14 @@ fn request(row: &Row, log: &Log<'_>, network: &Network, window: &Window) -> Opti
             written_ns: seen.end_ns,
         }),
         request_bytes: row.request_bytes,
+        sender: seen.and_then(|seen| {
+            let samples = samples.get(&seen.connection)?;
+            let blocked = log.sender(seen.connection)?.blocked_frames;
+            Some(SenderLog {
+                samples,
+                was_blocked: blocked? > 0,
+            })
+        }),
     })
 }
 

@@ -162,6 +162,7 @@ mod tests {
             connection,
             at_ns: 1,
             sender: Sender::default(),
+            windows: Vec::new(),
         })]
     }
 

@@ -150,11 +150,15 @@ pub fn quic_from(
     to: SocketAddr,
     tls: &ClientConfig,
 ) -> Result<quinn::Connecting, Error> {
+    Ok(endpoint.connect_with(quic_config(tls)?, to, "localhost")?)
+}
+
+/// Returns what a QUIC client offers.
+pub fn quic_config(tls: &ClientConfig) -> Result<quinn::ClientConfig, Error> {
     let mut tls = tls.clone();
     tls.alpn_protocols = vec![b"h3".to_vec()];
     let config = quinn::crypto::rustls::QuicClientConfig::try_from(tls)?;
-    let config = quinn::ClientConfig::new(Arc::new(config));
-    Ok(endpoint.connect_with(config, to, "localhost")?)
+    Ok(quinn::ClientConfig::new(Arc::new(config)))
 }
 
 /// Returns the first packet of a QUIC client, which sends no others.

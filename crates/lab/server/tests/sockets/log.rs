@@ -2,11 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use bytes::Buf;
 
 use crate::common::client::{self, PROTOCOLS, request};
 use record::Sender;
-use record::server_log::{ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent, Transport};
+use record::server_log::{
+    ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent, Transport, WindowSample,
+};
 use server::{Config, Limits};
 use testing::golden;
 
@@ -90,6 +95,7 @@ fn log_format_is_stable() {
             reorderings: Some(3),
             timeouts: Some(0),
             congestion_events: Some(1),
+            blocked_frames: Some(4),
             smoothed_rtt_ns: Some(20_123_456),
             min_rtt_ns: Some(20_012_345),
             window_bytes: Some(8400),
@@ -98,6 +104,12 @@ fn log_format_is_stable() {
             pacing_bps: Some(10_000_000),
             delivery_bps: Some(9_000_000),
         },
+        windows: vec![WindowSample {
+            at_ns: 2_220_165_398_000,
+            window_bytes: 8400,
+            in_flight_bytes: 1200,
+            app_limited: true,
+        }],
     });
     let events = [connection, request, exchange, closed];
     let lines: Vec<_> = events
@@ -138,7 +150,8 @@ async fn end_of_every_connection_is_logged_with_what_its_transport_tells() {
     for connection in log.connections() {
         let number = connection.connection;
         let closed = log.closed().into_iter().find(|c| c.connection == number);
-        let sender = &closed.unwrap().sender;
+        let closed = closed.unwrap();
+        let sender = &closed.sender;
         assert_eq!(sender.check(connection.transport), Ok(()), "{sender:?}");
         // Loopback has an MTU of 64 KiB, so a response takes few segments.
         assert!(sender.sent_packets > Some(2), "{sender:?}");
@@ -152,8 +165,46 @@ async fn end_of_every_connection_is_logged_with_what_its_transport_tells() {
             (sender.segment_bytes, true),
             (sender.spurious_packets, !quic),
             (sender.congestion_events, quic),
+            (sender.blocked_frames, quic),
         ] {
             assert_eq!(tells(fact), told, "{sender:?}");
+        }
+        assert_eq!(closed.windows.is_empty(), !quic, "{closed:?}");
+        for sample in &closed.windows {
+            let since_ns = connection.at_ns.saturating_sub(60_000_000_000)..closed.at_ns;
+            assert!(since_ns.contains(&sample.at_ns), "{closed:?}");
+            assert!(sample.window_bytes > 0, "{closed:?}");
+        }
+    }
+}
+
+/// A client with little credit makes the server wait for it; one with plenty does not.
+#[tokio::test]
+async fn waits_for_flow_control_are_logged() {
+    for (window_bytes, waits) in [(20_000, true), (1_000_000, false)] {
+        let server = crate::common::start(Config::default()).await;
+        let mut config = client::quic_config(&client::tls(&server)).unwrap();
+        let mut transport = quinn::TransportConfig::default();
+        transport.stream_receive_window(quinn::VarInt::from_u32(window_bytes));
+        config.transport_config(Arc::new(transport));
+        let endpoint = quinn::Endpoint::client(([127, 0, 0, 1], 0).into()).unwrap();
+        let quic = endpoint.connect_with(config, server.address, "localhost");
+        let mut http = client::h3(quic.unwrap().await.unwrap()).await.unwrap();
+        let get = request("GET", "/bytes/200000", 1, "").map(|_| ());
+        let mut stream = http.requests.send_request(get).await.unwrap();
+        stream.finish().await.unwrap();
+        stream.recv_response().await.unwrap();
+        let mut received = 0;
+        while let Some(data) = stream.recv_data().await.unwrap() {
+            received += data.remaining();
+        }
+        assert_eq!(received, 200_000);
+        drop((stream, http));
+        let log = server.stop().await;
+        let closed = log.closed()[0];
+        assert_eq!(closed.sender.blocked_frames > Some(0), waits, "{closed:?}");
+        if waits {
+            assert!(closed.windows.iter().any(|sample| sample.app_limited));
         }
     }
 }

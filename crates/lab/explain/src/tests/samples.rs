@@ -1,0 +1,87 @@
+//! What a server's congestion control tells of itself.
+
+use super::*;
+
+/// A response over QUIC in two flights, of which an acknowledgement allows the second 1 ms later. The server tells what held
+/// it back at a time after that acknowledgement.
+fn in_two_flights(told: Option<(u64, bool)>, was_blocked: bool) -> Parts {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut delivered = 0;
+    for _ in 0..10 {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    let acked = tape.send(Up, delivered, 30);
+    let end = tape.send(Down, acked + MS, FULL);
+    let samples: Vec<SenderSample> = told
+        .into_iter()
+        .map(|(after_ns, app_limited)| SenderSample {
+            at_ns: acked + after_ns,
+            app_limited,
+        })
+        .collect();
+    tape.parts(&Request {
+        served: Some(Served {
+            responded_ns: Some(asked),
+            ..served(asked, acked + MS).unwrap()
+        }),
+        sender: Some(SenderLog {
+            samples: &samples,
+            was_blocked,
+        }),
+        ..request(Transport::Quic, start, end)
+    })
+}
+
+/// The server sends something else just before the request arrives, and the response long after it has handed over its
+/// head, which no window held back.
+#[test]
+fn a_response_whose_server_is_slow_goes_back_to_the_request() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.send(Down, asked - 2 * MS, FULL);
+    tape.send(Up, asked - 2 * MS, 30);
+    let acked = tape.send(Up, start + 10 * MS, 30);
+    let sample = SenderSample {
+        at_ns: acked,
+        app_limited: true,
+    };
+    let end = tape.send(Down, acked + MS, FULL);
+    let parts = tape.parts(&Request {
+        served: Some(Served {
+            responded_ns: Some(asked + MS),
+            ..served(asked, acked + MS).unwrap()
+        }),
+        sender: Some(SenderLog {
+            samples: &[sample],
+            was_blocked: false,
+        }),
+        ..request(Transport::Quic, start, end)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::Server, 11 * MS)];
+    assert_eq!(present(&parts), expected);
+}
+
+#[test]
+fn a_server_tells_which_window_it_waited_for() {
+    let waits = |told, was_blocked| {
+        let parts = in_two_flights(told, was_blocked);
+        assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+        let of = [Part::CongestionWindow, Part::FlowControl, Part::Server];
+        of.map(|part| parts[part])
+    };
+    let window = [RTT, 0, MS];
+    let credit = [0, RTT, MS];
+    let application = [0, 0, RTT + MS];
+    for was_blocked in [false, true] {
+        assert_eq!(waits(Some((0, false)), was_blocked), window);
+        // Nothing is told of that time.
+        assert_eq!(waits(None, was_blocked), window);
+        assert_eq!(waits(Some((MS + 1, true)), was_blocked), window);
+    }
+    assert_eq!(waits(Some((0, true)), true), credit);
+    assert_eq!(waits(Some((MS, true)), true), credit);
+    assert_eq!(waits(Some((0, true)), false), application);
+}
