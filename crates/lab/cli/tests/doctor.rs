@@ -66,6 +66,11 @@ fn detects_nagles_algorithm() {
 }
 
 #[test]
+fn detects_a_wait_that_no_cause_is_known_for() {
+    assert_detects("nagle", "causes", "waits for nothing else");
+}
+
+#[test]
 fn detects_a_lost_syn() {
     assert_detects("syn", "round-trips", "packets dropped or retransmitted");
 }

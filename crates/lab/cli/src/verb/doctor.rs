@@ -41,6 +41,8 @@ enum Only {
     Accounting,
     /// The losses of two cells with the same seed
     Losses,
+    /// The reasons for the time of calls, where they are known
+    Causes,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -73,6 +75,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             Only::Goodput => Part::Goodput,
             Only::Accounting => Part::Accounting,
             Only::Losses => Part::Losses,
+            Only::Causes => Part::Causes,
         }),
         fault: args.fault.map(|fault| match fault {
             FaultArg::Gso => Fault::Gso,

@@ -1,9 +1,9 @@
-//! What a server's congestion control tells of itself.
+//! What a server's congestion control reports.
 
 use super::*;
 
-/// A response over QUIC in two flights, of which an acknowledgement allows the second 1 ms later. The server tells what held
-/// it back at a time after that acknowledgement.
+/// Returns the parts of a response over QUIC in two flights. An acknowledgement allows the second 1 ms later. The server
+/// reports what held it back at a time after that acknowledgement.
 fn in_two_flights(told: Option<(u64, bool)>, was_blocked: bool) -> Parts {
     let mut tape = Tape::new(Transport::Quic);
     let start = 500 * MS;
@@ -77,7 +77,7 @@ fn a_server_tells_which_window_it_waited_for() {
     let application = [0, 0, RTT + MS];
     for was_blocked in [false, true] {
         assert_eq!(waits(Some((0, false)), was_blocked), window);
-        // Nothing is told of that time.
+        // No sample is of that time.
         assert_eq!(waits(None, was_blocked), window);
         assert_eq!(waits(Some((MS + 1, true)), was_blocked), window);
     }

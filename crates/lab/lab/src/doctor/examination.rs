@@ -52,6 +52,8 @@ pub(super) struct Examination<'a> {
     pub(super) fault: Option<Fault>,
     /// The certificate chain of the servers of further cells.
     pub(super) chain: Chain,
+    /// More arguments for the servers of further cells.
+    pub(super) server_args: Vec<String>,
     gate: MeasurementGate,
 }
 
@@ -69,6 +71,7 @@ impl<'a> Examination<'a> {
             bench,
             fault,
             chain: Chain::Typical,
+            server_args: Vec::new(),
             gate: MeasurementGate::default(),
         })
     }
@@ -85,7 +88,10 @@ impl<'a> Examination<'a> {
             chain: self.chain,
             ..Arm::plain(stack.name, stack.protocol)
         };
-        let mut server = ServerOptions::default();
+        let mut server = ServerOptions {
+            args: self.server_args.clone(),
+            ..ServerOptions::default()
+        };
         if self.fault == Some(Fault::Nagle) {
             server.args.push("--nagle".to_owned());
         }

@@ -3,10 +3,12 @@
 //! A new connection takes 3 round trips to the first byte over TCP with TLS 1.3 and 2 over QUIC. It takes 1 with early
 //! data or when warm (RFC 8446, RFC 9001). A long certificate chain costs QUIC a third (RFC 9000). A saturated link
 //! carries its rate times the payload's share of each packet. The tap counts the packets that the kernel counts. Two
-//! cells with the same seed lose the same packets. A lab that gets these wrong cannot be trusted with anything else. So
-//! every run checks some of them first, and `commute doctor` checks all.
+//! cells with the same seed lose the same packets. Time whose cause is known is charged to that cause. A lab that gets
+//! these wrong cannot be trusted with anything else. So every run checks some of them first, and `commute doctor`
+//! checks all.
 
 mod accounting;
+mod causes;
 mod examination;
 mod goodput;
 mod interference;
@@ -54,6 +56,8 @@ pub enum Part {
     Accounting,
     /// The losses of two cells with the same seed.
     Losses,
+    /// The reasons for the time of calls, where they are known.
+    Causes,
 }
 
 impl Lab {
@@ -96,6 +100,9 @@ impl Lab {
         }
         if wanted(Part::Losses) {
             add(losses::same_losses(&mut examination));
+        }
+        if wanted(Part::Causes) {
+            add(causes::known(&mut examination));
         }
         if options.jobs > 1 {
             add(interference::shift(&mut examination, options.jobs));

@@ -1,0 +1,196 @@
+//! Checks that the walk charges time to its cause, where the cause is known.
+
+use driver::protocol::{Protocol, Reconnect};
+use explain::Part;
+use link::{Network, PathSpec, QueueSpec, RateSpec};
+use record::{Call, Check};
+use study::plan::Workload;
+use study::{Chain, DEFAULT_BODY, Step};
+
+use super::examination::{Examination, KnownStack, check, median};
+use super::physics::STACKS;
+use crate::cell::measured::Measured;
+use crate::network;
+
+const ONE_WAY_NS: u64 = 50_000_000;
+const RTT_MS: f64 = 100.0;
+const REPEATS: u32 = 3;
+/// Packets leave late by a tenth of a millisecond, and a round trip has two.
+const LINK_MARGIN_MS: f64 = 1.0;
+
+const FILE_BYTES: u64 = 2_000_000;
+const RATE_BPS: u64 = 10_000_000;
+/// What slow start leaves unused.
+const BUSY_MARGIN_PERCENT: f64 = 5.0;
+
+/// The server sends the answer to the first request in ten chunks, 50 ms apart.
+const SLOW_ANSWER: &str = "--inject=1=slow";
+const PAUSE_MS: f64 = 50.0;
+/// The server's timer ticks each millisecond, and its thread has to wake each time.
+const PAUSES_MARGIN_MS: f64 = 20.0;
+
+/// Measures cells whose time has a known cause, and checks the parts of their calls.
+pub(super) fn known(examination: &mut Examination<'_>) -> Vec<Check> {
+    let mut checks: Vec<Check> = STACKS
+        .into_iter()
+        .flat_map(|stack| new_connection(examination, stack))
+        .collect();
+    checks.extend(long_chain(examination));
+    for stack in STACKS {
+        if matches!(stack.protocol, Protocol::H2 | Protocol::H3) {
+            checks.extend(saturated_link(examination, stack));
+            checks.extend(slow_server(examination, stack));
+        }
+    }
+    checks
+}
+
+/// Checks that a new connection waits one round trip for each handshake, and one for its request.
+fn new_connection(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Check> {
+    let what = format!("{}: new connection", stack.label());
+    examination.examine(&far(), &stack, &connections(), |measured| {
+        let expected = handshakes(&stack).iter().chain(&[Part::Exchange]);
+        waits(&what, measured, &expected.copied().collect::<Vec<_>>())
+    })
+}
+
+/// Checks that a long certificate chain adds a round trip over QUIC (RFC 9000 section 8.1), and none over TCP (RFC
+/// 6928).
+fn long_chain(examination: &mut Examination<'_>) -> Vec<Check> {
+    examination.chain = Chain::Long;
+    let mut checks = Vec::new();
+    for stack in STACKS {
+        let more: &[Part] = match stack.protocol {
+            Protocol::H2 => &[],
+            Protocol::H3 => &[Part::AmplificationLimit],
+            _ => continue,
+        };
+        let what = format!("{}: long chain", stack.label());
+        checks.extend(
+            examination.examine(&far(), &stack, &connections(), |measured| {
+                let expected = handshakes(&stack).iter().chain(&[Part::Exchange]);
+                let expected: Vec<Part> = expected.chain(more).copied().collect();
+                waits(&what, measured, &expected)
+            }),
+        );
+    }
+    examination.chain = Chain::Typical;
+    checks
+}
+
+/// Checks that a long download waits for the link's rate.
+fn saturated_link(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Check> {
+    let path = PathSpec {
+        delay_ns: 10_000_000,
+        rate: RateSpec::constant(RATE_BPS),
+        queue: QueueSpec {
+            time_ns: Some(400_000_000),
+            ..QueueSpec::default()
+        },
+        ..PathSpec::default()
+    };
+    let network = network::symmetric("10 Mbit/s", path);
+    let get = Step::Get {
+        group: "file".into(),
+        bytes: FILE_BYTES,
+        times: 1,
+    };
+    let workload = Workload::expand(&[call(), get]);
+    examination.examine(&network, &stack, &workload, |measured| {
+        let busy = measured.calls.last().map(|call| {
+            let all_ns: u64 = call.parts.values().sum();
+            100.0 * part_ms(call, Part::LinkBusy) * 1e6 / all_ns as f64
+        });
+        vec![check(
+            format!("{}: a download waits for the link's rate", stack.label()),
+            100.0,
+            busy.unwrap_or(f64::NAN),
+            BUSY_MARGIN_PERCENT,
+            "% of its time",
+        )]
+    })
+}
+
+/// Checks that a server's pauses are charged to it.
+fn slow_server(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Check> {
+    // The end of a stream of HTTP/3 follows in a frame of its own, after another pause.
+    let pauses = if stack.protocol == Protocol::H3 {
+        10.0
+    } else {
+        9.0
+    };
+    examination.server_args = vec![SLOW_ANSWER.to_owned()];
+    let workload = Workload::expand(&[call()]);
+    let checks = examination.examine(&far(), &stack, &workload, |measured| {
+        let server = (measured.calls.first()).map(|call| part_ms(call, Part::Server));
+        vec![check(
+            format!("{}: a server that pauses", stack.label()),
+            pauses * PAUSE_MS,
+            server.unwrap_or(f64::NAN),
+            PAUSES_MARGIN_MS,
+            "ms",
+        )]
+    });
+    examination.server_args.clear();
+    checks
+}
+
+fn far() -> Network {
+    let path = PathSpec {
+        delay_ns: ONE_WAY_NS,
+        ..PathSpec::default()
+    };
+    network::symmetric("100 ms", path)
+}
+
+fn call() -> Step {
+    Step::Call {
+        group: "echo".into(),
+        body: DEFAULT_BODY.into(),
+        times: 1,
+    }
+}
+
+fn connections() -> Workload {
+    Workload::expand(&[Step::Repeat {
+        times: REPEATS,
+        steps: vec![Step::Reconnect(Reconnect::Cold), call()],
+    }])
+}
+
+fn handshakes(stack: &KnownStack) -> &'static [Part] {
+    match stack.protocol {
+        Protocol::H3 => &[Part::QuicHandshake],
+        _ => &[Part::TcpHandshake, Part::TlsHandshake],
+    }
+}
+
+/// Returns a check of each part that should take a round trip, and one that no other part but those of the two processes
+/// takes any time.
+fn waits(what: &str, measured: &Measured, expected: &[Part]) -> Vec<Check> {
+    let median_ms = |part: Part| {
+        let times = measured.calls.iter().map(|call| part_ms(call, part));
+        median(times.collect())
+    };
+    let line = |name: String, expected_ms: f64, measured_ms: f64| {
+        check(name, expected_ms, measured_ms, LINK_MARGIN_MS, "ms")
+    };
+    let is_other =
+        |part: &Part| !expected.contains(part) && !matches!(part, Part::Client | Part::Server);
+    let others = Part::ALL.into_iter().filter(is_other);
+    let others = line(
+        format!("{what} waits for nothing else"),
+        0.0,
+        others.map(median_ms).sum(),
+    );
+    let named = expected.iter().map(|&part| {
+        let name = format!("{what} waits: {}", part.name());
+        line(name, RTT_MS, median_ms(part))
+    });
+    named.chain([others]).collect()
+}
+
+fn part_ms(call: &Call, part: Part) -> f64 {
+    let ns = call.parts.get(part.name()).copied();
+    ns.unwrap_or(0) as f64 / 1e6
+}
