@@ -102,5 +102,7 @@ fn packet(direction: Direction, at_ns: u64, queued_ns: u64, seq: u32, bytes: u16
         ip_version: 4,
         ecn: 0,
         stray: false,
+        window: 0,
+        options: Default::default(),
     }
 }

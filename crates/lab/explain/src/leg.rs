@@ -121,6 +121,8 @@ mod tests {
             ip_version: 4,
             ecn: 0,
             stray: false,
+            window: 0,
+            options: Default::default(),
         };
         let service = leg.service(&packet, 90 * MS, was_delivered);
         [service.begin_ns, service.left_ns].map(|ns| ns / MS)

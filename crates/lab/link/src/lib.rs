@@ -68,6 +68,7 @@ mod spec;
 mod stage;
 mod table;
 pub mod tap;
+mod tcp_options;
 mod text;
 mod time;
 mod trace;

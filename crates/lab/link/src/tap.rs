@@ -1,7 +1,9 @@
-//! The tap: a record of 40 bytes for every packet that reached the link. `pump` writes it, `proof` reads it.
+//! The tap: a record of 48 bytes for every packet that reached the link. `pump` writes it, `proof` and `explain` read it.
 
 use serde::{Deserialize, Serialize};
 
+use crate::tcp_options::MAX_WINDOW_SHIFT;
+pub use crate::tcp_options::{Sack, TcpOptions};
 use crate::{Cause, Direction};
 
 /// TCP's number in [`TapRecord::protocol`].
@@ -53,6 +55,10 @@ pub struct TapRecord {
     pub ecn: u8,
     /// Belongs to a connection that opened before the window ([`Stray`](crate::window::Stray)).
     pub stray: bool,
+    /// TCP's window as on the wire, not scaled (RFC 9293 section 3.1).
+    pub window: u16,
+    /// TCP options.
+    pub options: TcpOptions,
 }
 
 /// The outcome of a packet.
@@ -73,7 +79,7 @@ pub enum Fate {
 
 impl TapRecord {
     /// Length of an encoded record.
-    pub const LEN: usize = 40;
+    pub const LEN: usize = 48;
 
     /// Returns the client's port; 0 when the packet has none.
     pub fn client_port(&self) -> u16 {
@@ -88,7 +94,9 @@ impl TapRecord {
         u32::from(self.payload_bytes) + (self.tcp_flags & (SYN | FIN)).count_ones()
     }
 
-    /// Encodes the record: the fields in order of declaration, little-endian.
+    /// Encodes the record: the fields in order of declaration, little-endian. The last six bytes are the options: the
+    /// window's shift plus one, or 0 without; 0 without SACK, 1 where it is permitted, or 2 with a block; the end of the
+    /// highest block.
     pub fn to_bytes(&self) -> [u8; TapRecord::LEN] {
         let mut bytes = [0; TapRecord::LEN];
         bytes[0..8].copy_from_slice(&self.arrival_ns.to_le_bytes());
@@ -110,6 +118,15 @@ impl TapRecord {
         bytes[37] = self.ip_version;
         bytes[38] = self.ecn;
         bytes[39] = u8::from(self.stray);
+        bytes[40..42].copy_from_slice(&self.window.to_le_bytes());
+        bytes[42] = self.options.window_shift.map_or(0, |shift| shift + 1);
+        let (sack, end) = match self.options.sack {
+            Sack::Absent => (0, 0),
+            Sack::Permitted => (1, 0),
+            Sack::UpTo(end) => (2, end),
+        };
+        bytes[43] = sack;
+        bytes[44..48].copy_from_slice(&end.to_le_bytes());
         bytes
     }
 
@@ -142,6 +159,19 @@ impl TapRecord {
                 0 => false,
                 1 => true,
                 _ => return None,
+            },
+            window: u16_at(40),
+            options: TcpOptions {
+                window_shift: match bytes[42].checked_sub(1) {
+                    Some(shift) if shift > MAX_WINDOW_SHIFT => return None,
+                    shift => shift,
+                },
+                sack: match bytes[43] {
+                    0 => Sack::Absent,
+                    1 => Sack::Permitted,
+                    2 => Sack::UpTo(u32_at(44)),
+                    _ => return None,
+                },
             },
         })
     }
@@ -199,8 +229,23 @@ mod tests {
             ip_version: 6,
             ecn: 2,
             stray: true,
+            window: 11,
+            options: TcpOptions {
+                window_shift: Some(14),
+                sack: Sack::UpTo(12),
+            },
         };
-        assert_eq!(TapRecord::from_bytes(&record.to_bytes()), Some(record));
+        for options in [
+            record.options,
+            TcpOptions::default(),
+            TcpOptions {
+                window_shift: Some(0),
+                sack: Sack::Permitted,
+            },
+        ] {
+            let record = TapRecord { options, ..record };
+            assert_eq!(TapRecord::from_bytes(&record.to_bytes()), Some(record));
+        }
     }
 
     #[test]
@@ -232,10 +277,13 @@ mod tests {
 
     #[test]
     fn unknown_codes_are_refused() {
-        let mut bytes = [0; TapRecord::LEN];
+        let bytes = [0; TapRecord::LEN];
         assert!(TapRecord::from_bytes(&bytes).is_some());
-        bytes[36] = 99;
-        assert_eq!(TapRecord::from_bytes(&bytes), None);
+        for at in [35, 36, 39, 42, 43] {
+            let mut bytes = bytes;
+            bytes[at] = 99;
+            assert_eq!(TapRecord::from_bytes(&bytes), None);
+        }
         for code in 0..=255 {
             assert!(Fate::from_code(code).is_none_or(|fate| fate.code() == code));
         }

@@ -125,6 +125,8 @@ pub(super) fn delivered() -> TapRecord {
         ip_version: 6,
         ecn: 0,
         stray: false,
+        window: 0,
+        options: Default::default(),
     }
 }
 

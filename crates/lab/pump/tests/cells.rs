@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use link::tap::{Fate, TapRecord};
+use link::tap::{Fate, SYN, Sack, TapRecord};
 use link::{LossSpec, Network, PathSpec};
 use pump::{Bench, Side, SocketKind};
 
@@ -139,6 +139,36 @@ fn late_packets_of_an_earlier_connection_change_no_loss() {
     bench.number_every_flow().unwrap();
     let (shifted, none) = losses(&mut bench, &listener, true);
     assert!(none == 0 && differences(&without, &shifted) > 0);
+}
+
+#[test]
+fn the_tap_shows_windows_and_selective_acknowledgements() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let listener = listen(&mut bench);
+    bench.set_network(&lossy(), 7).unwrap();
+    bench.begin_cell().unwrap();
+    let mut connection = connect(&mut bench, &listener);
+    download(&mut connection, 1_000_000);
+    bench.end_window().unwrap();
+    bench.clear_endpoints().unwrap();
+    let tap = bench.tap().unwrap();
+    let (syns, rest): (Vec<&TapRecord>, Vec<&TapRecord>) =
+        tap.iter().partition(|p| p.tcp_flags & SYN != 0);
+    assert!(syns.len() >= 2);
+    for syn in syns {
+        assert!(syn.options.window_shift.is_some(), "{syn:?}");
+        assert_eq!(syn.options.sack, Sack::Permitted, "{syn:?}");
+    }
+    assert!(rest.iter().all(|p| p.options.window_shift.is_none()));
+    assert!(rest.iter().any(|p| p.window > 0));
+    // A gap is reported with what came after it; a duplicate with what had been acknowledged (RFC 2883).
+    let is_beyond = |p: &&TapRecord| match p.options.sack {
+        Sack::UpTo(end) => (1..1_000_000).contains(&end.wrapping_sub(p.ack)),
+        _ => false,
+    };
+    assert!(rest.iter().any(is_beyond));
 }
 
 #[test]

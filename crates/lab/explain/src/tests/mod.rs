@@ -138,6 +138,8 @@ impl Tape {
             ip_version: 4,
             ecn: 0,
             stray: false,
+            window: 0,
+            options: Default::default(),
         });
         left + DELAY
     }

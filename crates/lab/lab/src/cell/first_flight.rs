@@ -51,6 +51,8 @@ mod tests {
             ip_version: 4,
             ecn: 0,
             stray: false,
+            window: 0,
+            options: Default::default(),
         }
     }
 

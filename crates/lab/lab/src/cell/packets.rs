@@ -63,6 +63,8 @@ pub(super) mod tests {
             ip_version: 4,
             ecn: 0,
             stray: false,
+            window: 0,
+            options: Default::default(),
         }
     }
 

@@ -63,6 +63,8 @@ pub(crate) fn admit(
         ip_version: parsed.ip_version,
         ecn: parsed.ecn,
         stray,
+        window: parsed.window,
+        options: parsed.options,
     });
     let refuse = |ledger: &mut PacketLedger| {
         ledger.oversize_frames += 1;

@@ -1,7 +1,7 @@
 //! Parses frames for the model and the tap, and completes checksums.
 
 use link::Transport;
-use link::tap::{ACK, SYN, TCP, UDP};
+use link::tap::{ACK, SYN, TCP, TcpOptions, UDP};
 
 /// Length of an Ethernet header.
 pub(crate) const ETHERNET_LEN: usize = 14;
@@ -40,6 +40,9 @@ pub(crate) struct Parsed {
     pub(crate) tcp_flags: u8,
     pub(crate) seq: u32,
     pub(crate) ack: u32,
+    /// TCP's window as on the wire.
+    pub(crate) window: u16,
+    pub(crate) options: TcpOptions,
     /// Bytes of TCP or UDP payload.
     pub(crate) payload_bytes: u16,
     /// First payload byte: a TLS record type, or the first byte of a QUIC header.
@@ -65,6 +68,8 @@ pub(crate) fn parse(frame: &[u8]) -> Parsed {
         tcp_flags: 0,
         seq: 0,
         ack: 0,
+        window: 0,
+        options: TcpOptions::default(),
         payload_bytes: 0,
         first_byte: 0,
         foreign: true,
@@ -146,9 +151,11 @@ fn parse_transport(upper: &[u8], parsed: &mut Parsed) {
             (parsed.seq, parsed.ack, parsed.tcp_flags) = (u32_at(4), u32_at(8), upper[13]);
             let opens = parsed.tcp_flags & (SYN | ACK) == SYN;
             parsed.opening = opens.then_some(u64::from(parsed.seq));
-            upper
-                .get(usize::from(upper[12] >> 4).max(5) * 4..)
-                .unwrap_or(&[])
+            parsed.window = u16_at(14);
+            let header_len = usize::from(upper[12] >> 4).max(5) * 4;
+            let (header, payload) = upper.split_at_checked(header_len).unwrap_or((upper, &[]));
+            parsed.options = TcpOptions::parse(&header[20..], parsed.tcp_flags, parsed.ack);
+            payload
         }
         (UDP, 8..) => {
             parsed.transport = Transport::Udp;
@@ -338,6 +345,29 @@ mod tests {
         assert_eq!(parse(&tcp4(SYN, 77)).opening, Some(77));
         for flags in [SYN | ACK, ACK, 0x11, 0x04] {
             assert_eq!(parse(&tcp4(flags, 77)).opening, None, "{flags:#x}");
+        }
+    }
+
+    #[test]
+    fn the_window_and_options_of_tcp_are_read_up_to_the_end_of_the_header() {
+        let mut frame = tcp4(SYN | ACK, 77);
+        frame[17] = 44;
+        frame[46] = 0x60;
+        frame[48..50].copy_from_slice(&[0xfa, 0xf0]);
+        frame.extend([1, 3, 3, 9]);
+        let parsed = parse(&frame);
+        assert_eq!((parsed.window, parsed.payload_bytes), (0xfaf0, 0));
+        assert_eq!(parsed.options.window_shift, Some(9));
+        // Without room in the header, the same bytes are payload.
+        frame[46] = 0x50;
+        let parsed = parse(&frame);
+        assert_eq!(
+            (parsed.options.window_shift, parsed.payload_bytes),
+            (None, 4)
+        );
+        for len in 0..frame.len() {
+            frame[46] = 0xf0;
+            parse(&frame[..len]);
         }
     }
 

@@ -27,7 +27,7 @@ const SLAB_FRAMES: usize = 16384;
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// 50 ms: an endpoint's kernel answers a delivered packet sooner, even on a busy machine.
 const IDLE_POLLS: u32 = 50;
-/// Packets of a window that the tap has room for, per direction: 20 MB.
+/// Packets of a window that the tap has room for, per direction: 29 MB.
 const RECORDS: usize = 1 << 19;
 const LATE_MIN_NS: u64 = 1_000_000;
 /// 1/50, i.e. 2 %, of the one-way delay.
