@@ -80,8 +80,9 @@ impl Crossings {
             crossings.flows[flow].add(number, &packet);
             crossings.packets.push(packet);
         }
-        for flow in &mut crossings.flows {
+        for (flow, streams) in crossings.flows.iter_mut().zip(&streams) {
             flow.finish(&crossings.packets);
+            flow.uses_sack = streams.uses_sack();
         }
         crossings
     }

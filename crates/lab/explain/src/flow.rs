@@ -16,6 +16,8 @@ pub(crate) struct Flow {
     sides: [Side; 2],
     /// TCP with TLS: the client's first packet after its last message of the handshake, or with it.
     pub(crate) last_of_tls_handshake: Option<usize>,
+    /// TCP: both ends report by SACK what they received beyond a gap.
+    pub(crate) uses_sack: bool,
 }
 
 impl Flow {
@@ -65,8 +67,21 @@ pub(crate) struct Side {
     sums: Vec<Sums>,
     /// Those that were delivered, in order of delivery.
     pub(crate) delivered: Vec<usize>,
-    /// Over the packets up to each place in `delivered`: the most that one acknowledged, and the bytes of payload.
-    received: Vec<(Option<u64>, u64)>,
+    /// What its receiver knew after each place in `delivered`.
+    received: Vec<Received>,
+}
+
+/// What the packets that were delivered in one direction have told their receiver.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Received {
+    /// TCP: the most that one acknowledged.
+    pub(crate) acked: Option<u64>,
+    /// TCP: the farthest right edge of a window.
+    pub(crate) edge: Option<u64>,
+    /// TCP: the end of the highest bytes that one reported by SACK.
+    pub(crate) sacked: Option<u64>,
+    /// Bytes of payload.
+    pub(crate) bytes: u64,
 }
 
 /// Sums over packets of one direction.
@@ -118,21 +133,26 @@ impl Side {
     fn finish(&mut self, packets: &[Packet]) {
         self.delivered
             .sort_by_key(|&number| (packets[number].delivery_ns, number));
-        let (mut acked, mut bytes) = (None, 0);
+        let mut received = Received::default();
         let of = self.delivered.iter().map(|&number| {
-            acked = acked.max(packets[number].acked);
-            bytes += u64::from(packets[number].payload_bytes);
-            (acked, bytes)
+            let packet = &packets[number];
+            received = Received {
+                acked: received.acked.max(packet.acked),
+                edge: received.edge.max(packet.edge),
+                sacked: received.sacked.max(packet.sacked),
+                bytes: received.bytes + u64::from(packet.payload_bytes),
+            };
+            received
         });
         self.received = of.collect();
     }
 
-    /// Returns the most that was acknowledged, and the bytes of payload, by what was delivered before a time.
-    pub(crate) fn received_before(&self, packets: &[Packet], ns: u64) -> (Option<u64>, u64) {
+    /// Returns what was known by what was delivered before a time.
+    pub(crate) fn received_before(&self, packets: &[Packet], ns: u64) -> Received {
         let is_before = |&at: &usize| packets[at].delivery_ns.is_some_and(|at_ns| at_ns < ns);
         let place = self.delivered.partition_point(is_before);
         place
             .checked_sub(1)
-            .map_or((None, 0), |last| self.received[last])
+            .map_or(Received::default(), |last| self.received[last])
     }
 }

@@ -65,8 +65,7 @@ fn is_amplification(seen: &Observed<'_>, number: usize) -> bool {
         return false;
     }
     let paused_ns = seen.packet(last).arrival_ns;
-    let (_, received) = seen
-        .received(number)
-        .received_before(seen.packets, paused_ns + 1);
+    let received = seen.received(number);
+    let received = received.received_before(seen.packets, paused_ns + 1).bytes;
     received > 0 && sent.bytes + u64::from(packet.payload_bytes) > AMPLIFICATION * received
 }

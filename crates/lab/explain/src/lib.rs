@@ -40,6 +40,7 @@ mod part;
 mod path;
 mod queue;
 mod reason;
+mod receive_window;
 mod request;
 mod streams;
 mod walk;

@@ -18,7 +18,7 @@ pub(crate) fn repair(
     previous: Option<usize>,
     waited_ns: u64,
 ) -> Option<Part> {
-    let part = match waited_ns > reordering_ns(seen) {
+    let part = match waited_ns > reordering_ns(seen) || !may_be_known(seen, number) {
         true => Part::LossTimer,
         false => Part::LossFast,
     };
@@ -44,6 +44,18 @@ pub(crate) fn repair(
             is_timer.then_some(Part::LossTimer)
         }
     }
+}
+
+/// Reports whether acknowledgements can have told of the loss that a packet repairs. Where both ends use SACK, one must
+/// have reported bytes beyond the lost ones (RFC 6675 section 4, RFC 8985 section 6.2).
+fn may_be_known(seen: &Observed<'_>, number: usize) -> bool {
+    let packet = seen.packet(number);
+    let Some(first) = packet.first_copy.filter(|_| seen.flow.uses_sack) else {
+        return true;
+    };
+    let received = seen.received(number);
+    let received = received.received_before(seen.packets, packet.arrival_ns + 1);
+    received.sacked > Some(seen.packet(first).end)
 }
 
 /// Reports whether a packet of this call with data was lost shortly before the sender paused.

@@ -76,6 +76,12 @@ impl<'a> Observed<'a> {
         is_of_receipt.then_some(sample.app_limited)
     }
 
+    /// Reports whether a packet was sent so soon after a receipt that the receipt can have been what its sender waited
+    /// for.
+    pub(crate) fn is_prompt(&self, number: usize, receipt: usize) -> bool {
+        self.packets[number].arrival_ns - self.delivery_ns(receipt) < TIMER_NS
+    }
+
     /// Returns when the server had read the whole request. Without a log it is unknown.
     pub(crate) fn request_read_ns(&self) -> Option<u64> {
         let served = self.request.served?;

@@ -43,6 +43,10 @@ pub(crate) struct Packet {
     pub(crate) end: u64,
     /// TCP: the bytes that it acknowledges, from the start of the other direction.
     pub(crate) acked: Option<u64>,
+    /// TCP: the right edge of the window that it advertises, likewise; absent if the scale of windows is unknown.
+    pub(crate) edge: Option<u64>,
+    /// TCP: the end of the highest bytes that it reports by SACK, likewise.
+    pub(crate) sacked: Option<u64>,
 }
 
 impl Packet {
@@ -71,6 +75,8 @@ impl Packet {
             first_byte: record.first_byte,
             end: 0,
             acked: None,
+            edge: None,
+            sacked: None,
         }
     }
 }

@@ -25,7 +25,8 @@ pub enum Part {
     CongestionWindow,
     /// The same, after packets of the call were lost.
     WindowAfterLoss,
-    /// Round trips in which a sender waited for credit although its congestion window had room (RFC 9113 section 6.9).
+    /// Round trips in which a sender waited for credit although its congestion window had room (RFC 9113 section 6.9), or
+    /// for room in TCP's receive window (RFC 9293 section 3.8.6).
     FlowControl,
     /// The client waited until an earlier response on the HTTP/1.1 connection was complete (RFC 9112 section 9.3).
     ConnectionBusy,

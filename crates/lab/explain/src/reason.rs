@@ -6,6 +6,7 @@ use crate::Part;
 use crate::handshake::{self, is_handshake};
 use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport, side};
+use crate::receive_window;
 use crate::request::Http;
 
 /// A sender whose congestion window is full sends when so much of it is free (RFC 5681 section 3.1).
@@ -111,7 +112,7 @@ pub(crate) fn reason(
 
 /// Returns why the client waited with a part of its request.
 fn of_request(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
-    let is_prompt = is_prompt(seen, number, receipt);
+    let is_prompt = seen.is_prompt(number, receipt);
     let has_data = seen.packet(receipt).has_data;
     if is_prompt && is_settings(seen, number, receipt) {
         return Some(Part::Settings);
@@ -129,11 +130,6 @@ fn of_request(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part
     }
 }
 
-/// Reports whether a packet was sent so soon after a receipt that the receipt can have been what its sender waited for.
-fn is_prompt(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
-    seen.packet(number).arrival_ns - seen.delivery_ns(receipt) < TIMER_NS
-}
-
 /// Reports whether the client waited for the server's first frame: it has sent no more than its preface since the
 /// handshake, and had received nothing.
 fn is_settings(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
@@ -149,8 +145,9 @@ fn is_settings(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     let own = seen.own(number);
     let sent = own.sums_before(number).bytes - own.sums_until(seen.packets, secured_ns).bytes;
     let received = seen.received(number);
-    let (_, early) = received.received_before(seen.packets, secured_ns + 1);
-    let (_, before) = received.received_before(seen.packets, received_ns.saturating_sub(TIMER_NS));
+    let bytes_before = |ns: u64| received.received_before(seen.packets, ns).bytes;
+    let early = bytes_before(secured_ns + 1);
+    let before = bytes_before(received_ns.saturating_sub(TIMER_NS));
     seen.packet(receipt).has_data && sent <= PREFACE_BYTES && before <= early
 }
 
@@ -168,11 +165,10 @@ fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
         return false;
     };
     let is_acked = |acked: Option<u64>| acked.is_some_and(|acked| acked >= previous.end);
-    let (before, _) =
-        (seen.received(number)).received_before(seen.packets, seen.delivery_ns(receipt));
+    let before = (seen.received(number)).received_before(seen.packets, seen.delivery_ns(receipt));
     is_acked(seen.packet(receipt).acked)
-        && !is_acked(before)
-        && is_prompt(seen, number, receipt)
+        && !is_acked(before.acked)
+        && seen.is_prompt(number, receipt)
         && was_written_before(seen, packet, receipt)
 }
 
@@ -190,7 +186,7 @@ fn was_written_before(seen: &Observed<'_>, packet: &Packet, receipt: usize) -> b
 fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     let handed_over_ns = seen.handed_over_ns(seen.packet(number).direction);
     let was_handed_over = handed_over_ns.is_some_and(|at_ns| at_ns <= seen.delivery_ns(receipt));
-    let is_prompt = is_prompt(seen, number, receipt);
+    let is_prompt = seen.is_prompt(number, receipt);
     if !was_handed_over && !is_prompt {
         return None;
     }
@@ -198,7 +194,8 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     if let (Some(sender), Some(true)) = (seen.request.sender, told) {
         return (sender.was_blocked && is_prompt).then_some(Part::FlowControl);
     }
-    let waited_for_credit = told.is_none() && waited_for_credit(seen, number, receipt);
+    let was_full = receive_window::was_full(seen, number, receipt);
+    let waited_for_credit = was_full || told.is_none() && waited_for_credit(seen, number, receipt);
     if !was_handed_over && !waited_for_credit && has_room(seen, number, receipt) {
         return None;
     }
@@ -220,7 +217,7 @@ fn has_room(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     }
     let acked = received
         .received_before(seen.packets, seen.delivery_ns(receipt))
-        .0;
+        .acked;
     let before = own.sent[..own.sent.partition_point(|&at| at < number)]
         .iter()
         .rev();
@@ -237,7 +234,7 @@ fn has_lost(seen: &Observed<'_>, number: usize) -> bool {
     own.sums_before(number).dropped > own.sums_until(seen.packets, seen.request.start_ns).dropped
 }
 
-/// Reports whether a sender waited for credit, which the receipt gave, and not for its congestion window.
+/// Reports whether a sender waited for credit of HTTP/2, which the receipt gave, and not for its congestion window.
 /// Acknowledgements before the receipt had emptied its window, or freed so much of it that it would have sent. Those of
 /// QUIC are encrypted.
 fn waited_for_credit(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
@@ -245,7 +242,7 @@ fn waited_for_credit(seen: &Observed<'_>, number: usize, receipt: usize) -> bool
         return false;
     };
     let received = seen.received(number);
-    let acked_before = |ns: u64| received.received_before(seen.packets, ns).0;
+    let acked_before = |ns: u64| received.received_before(seen.packets, ns).acked;
     let Some(at_receipt) = acked_before(seen.delivery_ns(receipt)) else {
         return false;
     };

@@ -10,6 +10,7 @@ use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport};
 use crate::path::{Path, Step};
 use crate::reason::{has_begun, is_request, is_response, reason, was_held_back};
+use crate::receive_window::{is_probe, unread_before};
 use crate::request::Request;
 
 /// A sender that has everything to send pauses so long only because it paces its packets.
@@ -165,6 +166,12 @@ impl Walk<'_> {
         if let Some(next) = self.first_response(number) {
             return next;
         }
+        if under_way == Part::FlowControl
+            && let Some(data) = unread_before(&self.seen, number)
+        {
+            self.charge(self.seen.delivery_ns(data), endpoint(packet), Some(number));
+            return Next::Delivered(data, under_way);
+        }
         let before = self.before(number);
         let received_ns = before.receipt.map(|at| self.seen.delivery_ns(at));
         let sent_ns = before.previous.map(|at| self.seen.packet(at).arrival_ns);
@@ -181,6 +188,10 @@ impl Walk<'_> {
         };
         let received_ns = self.seen.delivery_ns(receipt);
         let waited_ns = packet.arrival_ns - received_ns;
+        if under_way == Part::FlowControl && is_probe(&self.seen, number) {
+            self.charge(received_ns, Part::FlowControl, Some(number));
+            return Next::Delivered(receipt, under_way);
+        }
         if let Some(part) = repair(&self.seen, number, before.previous, waited_ns) {
             let timer = match part {
                 Part::LossTimer => part,
@@ -322,6 +333,7 @@ impl Walk<'_> {
         };
         let part = match repaired {
             Some(part) => part,
+            None if under_way == Part::FlowControl && is_probe(&self.seen, number) => under_way,
             None if is_transfer && had_all && pause_ns >= PACED_NS => Part::Timer,
             None => endpoint(packet),
         };

@@ -44,7 +44,7 @@ fn an_outage_is_not_a_busy_link() {
         let asked = tape.send(Up, start, 200);
         tape.send(Down, asked + 10 * MS, 150);
         let left = closed.1 + takes(150);
-        let held = tape.packets.last_mut().unwrap();
+        let held = tape.last();
         held.departure_ns = left + DELAY;
         let end = held.departure_ns;
         let gate = Gate::new(vec![closed], None, OnClose::Keep).unwrap();

@@ -25,7 +25,7 @@ fn with_loss(transport: Transport, lost: usize) -> Parts {
     };
     let end = tape.send(Down, repaired, FULL);
     if transport == Transport::Tcp {
-        tape.packets.last_mut().unwrap().seq = tape.packets[copied].seq;
+        tape.last().seq = tape.packets[copied].seq;
     }
     tape.parts(&Request {
         served: served(asked, asked),
@@ -72,7 +72,7 @@ fn a_copy_of_delivered_bytes_completes_nothing() {
     let answered = tape.send(Down, asked, 150);
     let copied = tape.packets.last().unwrap().seq;
     tape.send(Down, asked + 5 * MS, 150);
-    tape.packets.last_mut().unwrap().seq = copied;
+    tape.last().seq = copied;
     let parts = tape.parts(&Request {
         served: served(asked, asked),
         ..request(Transport::Tcp, start, answered + 9 * MS)
@@ -209,7 +209,7 @@ fn a_sender_that_allows_for_reordering_repairs_fast() {
         let delivered = tape.send(Down, asked, FULL);
         let acked = tape.send(Up, delivered, 0);
         let end = tape.send(Down, acked + waited, FULL);
-        tape.packets.last_mut().unwrap().seq = lost;
+        tape.last().seq = lost;
         let parts = tape.parts(&Request {
             served: served(asked, asked),
             ..request(Transport::Tcp, start, end)
@@ -248,10 +248,56 @@ fn the_time_that_copies_take_is_their_own() {
     let delivered = tape.send(Down, asked, FULL);
     let acked = tape.send(Up, delivered, 0);
     let end = tape.send(Down, acked, FULL);
-    tape.packets.last_mut().unwrap().seq = lost;
+    tape.last().seq = lost;
     let parts = tape.parts(&Request {
         served: served(asked, asked),
         ..request(Transport::Tcp, start, end)
     });
     assert_eq!(parts[Part::LinkBusyCopies], 1_440 * 8_000, "{parts:?}");
+}
+
+/// The last two of three segments are lost. A timeout repeats the first of them, and its acknowledgement the other
+/// (RFC 5681 section 3.1), unless a later segment has come, which SACK reports.
+#[test]
+fn a_loss_that_no_sack_has_reported_was_found_by_a_timer() {
+    let permitted = TcpOptions {
+        sack: Sack::Permitted,
+        ..scaled(14)
+    };
+    let slow = 200 * MS + RTT;
+    let beyond = Some(2 * u32::from(FULL));
+    for (syn_options, reported, fast_ns, timer_ns) in [
+        ([permitted; 2], None, 0, slow + RTT),
+        ([permitted; 2], Some(0), 0, slow + RTT),
+        ([permitted; 2], beyond, RTT, slow),
+        ([permitted, scaled(14)], None, RTT, slow),
+    ] {
+        let mut tape = Tape {
+            syn_options,
+            ..Tape::new(Transport::Tcp)
+        };
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let acked = tape.send(Down, asked, FULL) + DELAY;
+        tape.send(Up, acked - DELAY, 0);
+        let lost = tape.packets.len();
+        tape.lose(Down, asked, FULL);
+        tape.lose(Down, asked, FULL);
+        let [second, third] = [lost, lost + 1].map(|at| tape.packets[at].seq);
+        let repeated = tape.send(Down, acked + 200 * MS, FULL);
+        tape.last().seq = second;
+        let acked = tape.send(Up, repeated, 0);
+        if let Some(bytes) = reported {
+            tape.last().options.sack = Sack::UpTo(third + bytes);
+        }
+        let end = tape.send(Down, acked, FULL);
+        tape.last().seq = third;
+        let parts = tape.parts(&Request {
+            served: served(asked, asked),
+            ..request(Transport::Tcp, start, end)
+        });
+        let found = [Part::LossFast, Part::LossTimer].map(|part| parts[part]);
+        assert_eq!(found, [fast_ns, timer_ns], "{syn_options:?}");
+    }
 }

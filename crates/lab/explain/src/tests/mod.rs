@@ -5,6 +5,7 @@ mod handshakes;
 mod links;
 mod losses;
 mod pauses;
+mod receive_windows;
 mod samples;
 mod senders;
 mod sharing;
@@ -14,7 +15,7 @@ mod waits;
 
 use std::num::NonZeroU64;
 
-use link::tap::{Fate, TapRecord};
+use link::tap::{Fate, Sack, TapRecord, TcpOptions};
 use link::{Cause, Direction, PathSpec, RateSpec};
 
 use super::*;
@@ -38,6 +39,10 @@ struct Tape {
     /// When the bottleneck is free, up and down.
     free_ns: [u64; 2],
     transport: Transport,
+    /// The windows that client and server advertise, not scaled.
+    windows: [u16; 2],
+    /// The options of their SYNs.
+    syn_options: [TcpOptions; 2],
 }
 
 impl Tape {
@@ -47,6 +52,8 @@ impl Tape {
             packets: Vec::new(),
             free_ns: [0; 2],
             transport,
+            windows: [u16::MAX; 2],
+            syn_options: [scaled(14); 2],
         }
     }
 
@@ -138,8 +145,8 @@ impl Tape {
             ip_version: 4,
             ecn: 0,
             stray: false,
-            window: 0,
-            options: Default::default(),
+            window: self.windows[side],
+            options: TcpOptions::default(),
         });
         left + DELAY
     }
@@ -147,10 +154,16 @@ impl Tape {
     /// Opens a TCP connection from `at_ns`, and returns when the client has the SYN-ACK.
     fn open(&mut self, at_ns: u64) -> u64 {
         let at_ns = self.send(Up, at_ns, 0);
-        self.packets.last_mut().unwrap().tcp_flags = SYN;
+        self.last().tcp_flags = SYN;
+        self.last().options = self.syn_options[0];
         let at_ns = self.send(Down, at_ns, 0);
-        self.packets.last_mut().unwrap().tcp_flags = SYN | ACK;
+        self.last().tcp_flags = SYN | ACK;
+        self.last().options = self.syn_options[1];
         at_ns
+    }
+
+    fn last(&mut self) -> &mut TapRecord {
+        self.packets.last_mut().unwrap()
     }
 
     /// Opens a connection over TLS with a client that waits for SETTINGS. Returns when the handshake was done, and when
@@ -178,6 +191,14 @@ impl Tape {
         let path = self.crossings().path(request);
         check(&path, request, self.packets.len());
         path.parts()
+    }
+}
+
+/// Returns the options of a SYN that shifts later windows.
+fn scaled(shift: u8) -> TcpOptions {
+    TcpOptions {
+        window_shift: Some(shift),
+        sack: Sack::Absent,
     }
 }
 

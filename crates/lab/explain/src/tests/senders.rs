@@ -214,7 +214,7 @@ fn strays_and_refused_packets_do_not_count() {
     let answered = tape.send(Down, asked, 150);
     for fate in [Fate::Delivered, Fate::Refused, Fate::Unmapped] {
         tape.send(Down, asked + 5 * MS, 150);
-        let last = tape.packets.last_mut().unwrap();
+        let last = tape.last();
         (last.stray, last.fate) = (fate == Fate::Delivered, fate);
     }
     let parts = tape.parts(&Request {

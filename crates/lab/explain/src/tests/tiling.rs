@@ -18,7 +18,7 @@ proptest! {
     #[test]
     fn steps_tile_any_request(
         packets in prop::collection::vec(
-            (any::<bool>(), 0..400 * MS, 0..FULL, 0..8_u8, any::<u8>()),
+            (any::<bool>(), 0..400 * MS, 0..FULL, 0..9_u8, any::<u8>()),
             0..60,
         ),
         tcp in any::<bool>(),
@@ -40,9 +40,14 @@ proptest! {
             let direction = if down { Down } else { Up };
             let port = if kind == 7 { OTHER_PORT } else { PORT };
             tape.push(port, direction, at_ns, payload, kind == 6, first_byte);
-            let last = tape.packets.last_mut().unwrap();
+            let last = tape.last();
             last.seq = last.seq.wrapping_sub(u32::from(kind == 5) * u32::from(payload));
             last.tcp_flags = if kind == 4 { SYN } else { ACK };
+            last.window = u16::from(first_byte) * u16::from(kind);
+            last.options = scaled(first_byte % 15);
+            if kind == 8 {
+                last.options.sack = Sack::UpTo(last.ack + u32::from(payload));
+            }
         }
         let request = Request {
             secured_ns: (bytes % 2 == 0).then_some(start + took / 2),
