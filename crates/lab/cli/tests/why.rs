@@ -31,15 +31,22 @@ put = "file"
 bytes = 160000
 "#;
 
-/// Starts the server with a fault. It serves gRPC on the port of HTTP/2, for which other servers are asked by `--grpc`.
+/// Starts the server, e.g. with a fault. It serves gRPC on the port of HTTP/2, for which other servers are asked by `--grpc`.
 const SERVE: &str = r#"
-commute=$1 fault=$2
-shift 2
+commute=$1
+shift
 for argument; do
     shift
     [ "$argument" = --grpc ] || set -- "$@" "$argument"
 done
-exec "$commute" serve "$fault" "$@"
+exec "$commute" serve "$@"
+"#;
+
+/// Starts the server in a namespace whose sockets have small receive buffers: least, default and largest (tcp(7)). Only
+/// root may write them.
+const SERVE_NARROW: &str = r#"
+echo 4096 16384 16384 >/proc/sys/net/ipv4/tcp_rmem || exit
+exec sh "$(dirname "$0")/serve" "$@"
 "#;
 
 /// What is done to a cell.
@@ -80,7 +87,7 @@ fn causes() -> Vec<Cause> {
         protocols,
         ..NONE
     };
-    vec![
+    let mut causes = vec![
         Cause {
             server: "slow-first",
             ..cause("the server sleeps in its first response", &["server"], ALL)
@@ -124,7 +131,17 @@ fn causes() -> Vec<Cause> {
                 [[step]]\nput = \"file\"\nbytes = 400000\n",
             ..cause("a long path", &["congestion_window", "flow_control"], ALL)
         },
-    ]
+        Cause {
+            server: "narrow",
+            ..cause(
+                "a small receive buffer of the server",
+                &["flow_control"],
+                &["h1", "h2", "grpc"],
+            )
+        },
+    ];
+    causes.retain(|cause| common::is_root() || cause.server != "narrow");
+    causes
 }
 
 #[test]
@@ -181,16 +198,21 @@ fn sandbox() -> Sandbox {
     sandbox.add_small_study();
     sandbox.add_stack("quinn", "\"h3\"", &["{commute}", "driver", "quinn"]);
     sandbox.add_stack("tonic", "\"grpc\"", &["{commute}", "driver", "tonic"]);
-    let servers = [("slow-first", "1=slow"), ("slow-file", "3=slow")];
-    let tables = servers.map(|(name, fault)| {
+    let servers = [
+        ("slow-first", "serve", ", \"--inject=1=slow\""),
+        ("slow-file", "serve", ", \"--inject=3=slow\""),
+        ("narrow", "serve-narrow", ""),
+    ];
+    let tables = servers.map(|(name, script, argument)| {
         format!(
             "[[server]]\nname = \"{name}\"\n\
-             command = [\"sh\", \"{{stack}}/serve\", \"{{commute}}\", \"--inject={fault}\"]\n"
+             command = [\"sh\", \"{{stack}}/{script}\", \"{{commute}}\"{argument}]\n"
         )
     });
     let folder = sandbox.home().join("stacks/servers");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("serve"), SERVE).unwrap();
+    std::fs::write(folder.join("serve-narrow"), SERVE_NARROW).unwrap();
     let manifest = format!("[stack]\nneeds = \"nothing\"\n{}", tables.concat());
     std::fs::write(folder.join("stack.toml"), manifest).unwrap();
     sandbox
