@@ -59,6 +59,7 @@ pub use summary::arm::{
     ArmSummary, Attempts, CommonLosses, Costs, Energy, Role, Sending, Setup, Spread,
 };
 pub use summary::configuration::{Configuration, Difference};
+pub use summary::coverage::Coverage;
 pub use summary::external::{External, RoundTrip};
 pub use summary::measure::{
     Comparison, LoadFigures, LoadPercentile, Mean, Measure, Part, Percentile, Phases,

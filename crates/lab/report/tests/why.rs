@@ -180,3 +180,45 @@ fn names_are_printed_without_control_characters() {
         "{markdown}"
     );
 }
+
+#[test]
+fn coverage_counts_what_has_no_reason() {
+    let data = run();
+    let coverage = |data: &RunData| why(data, &ALL).unwrap().coverage;
+    let all = coverage(&data);
+    assert!(all.decided > 1 && all.calls > 100, "{all:?}");
+    assert_eq!((all.matched, all.explained), (all.decided, all.decided));
+    assert_eq!((all.unexplained_median, all.unexplained_most), (0.0, 0.0));
+    // A quarter of each request of one arm moves from its parts to what nobody can explain.
+    let unexplained = with_cells(&data, |cell| {
+        for call in cell.calls.iter_mut().filter(|_| cell.arm == "quinn h3") {
+            let quarter_ns = call.parts.values().sum::<u64>() / 4;
+            let largest = call.parts.values_mut().max().unwrap();
+            *largest -= quarter_ns;
+            call.parts.insert("unexplained".into(), quarter_ns);
+        }
+    });
+    let some = coverage(&unexplained);
+    assert_eq!((some.calls, some.decided), (all.calls, all.decided));
+    assert_eq!((some.unexplained_median, some.matched), (0.0, all.matched));
+    assert!((0.24..=0.25).contains(&some.unexplained_most), "{some:?}");
+    assert!(some.explained < all.explained, "{some:?}");
+    let one = why(
+        &unexplained,
+        &Wanted {
+            arm: Some("quinn h3"),
+            ..ALL
+        },
+    );
+    let text = one.unwrap().human(400);
+    assert!(text.contains("Unexplained: 2"), "{text}");
+    // Parts that are twice as long sum to another difference.
+    let doubled = with_calls(&data, |call| {
+        call.parts.values_mut().for_each(|ns| *ns *= 2);
+    });
+    let wrong = coverage(&doubled);
+    assert_eq!(
+        (wrong.decided, wrong.matched, wrong.explained),
+        (all.decided, 0, 0)
+    );
+}

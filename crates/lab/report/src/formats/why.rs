@@ -8,9 +8,10 @@ use stats::Verdict;
 
 use crate::answer::because::with_reason;
 use crate::answer::wording::finding_words;
+use crate::summary::coverage::Coverage;
 use crate::summary::measure::Comparison;
 use crate::summary::why::{ArmParts, PartTime, Why, WhyMeasure};
-use crate::words::number::{duration, size};
+use crate::words::number::{count, duration, size};
 use crate::words::part::part_words;
 use crate::words::text::{INDENT, plain, wrapped};
 use crate::words::verdict::verdict_words;
@@ -31,8 +32,34 @@ impl Why {
             out += &table(measure);
             out.push('\n');
         }
-        out + &wrapped(NOTE, "", width)
+        out + &wrapped(&coverage(&self.coverage), "", width) + "\n" + &wrapped(NOTE, "", width)
     }
+}
+
+/// Returns how much is explained.
+fn coverage(coverage: &Coverage) -> String {
+    let Coverage {
+        calls,
+        unexplained_median,
+        unexplained_most,
+        decided,
+        matched,
+        explained,
+    } = *coverage;
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let requests = count(calls, "request");
+    let mut text = format!(
+        "Unexplained: {} of a request's time at the median of {requests}, {} at most.",
+        percent(unexplained_median),
+        percent(unexplained_most)
+    );
+    if decided > 0 {
+        text += &format!(
+            " Of {} (faster or slower), the parts sum to {matched}, and {explained} have a reason.",
+            count(decided, "difference")
+        );
+    }
+    text
 }
 
 fn heading(measure: &WhyMeasure) -> String {

@@ -2,6 +2,7 @@
 
 pub(crate) mod arm;
 pub(crate) mod configuration;
+pub(crate) mod coverage;
 pub(crate) mod external;
 pub(crate) mod measure;
 pub(crate) mod quantity;

@@ -133,6 +133,7 @@ fn settings(arm: Arm) -> Arm {
 mod tests {
     use super::*;
     use crate::remedy::{Change, Place};
+    use crate::summary::coverage::Coverage;
     use crate::summary::why::PartTime;
 
     fn arm(name: &str, stack: &str) -> Arm {
@@ -169,6 +170,7 @@ mod tests {
             format: 1,
             study: "invented".into(),
             against: "okhttp h2".into(),
+            coverage: Coverage::default(),
             measures: vec![WhyMeasure {
                 network: "lte".into(),
                 rtt_ns: 50_000_000,

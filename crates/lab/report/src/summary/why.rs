@@ -4,6 +4,7 @@ use explain::Part;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::coverage::Coverage;
 use super::measure::Comparison;
 use super::reason::part_name;
 
@@ -21,6 +22,8 @@ pub struct Why {
     pub against: String,
     /// The populations of requests, by network in the study's order.
     pub measures: Vec<WhyMeasure>,
+    /// How much of them is explained.
+    pub coverage: Coverage,
 }
 
 /// A population of requests on a network.

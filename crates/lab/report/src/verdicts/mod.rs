@@ -2,6 +2,7 @@
 
 pub(crate) mod by_block;
 pub(crate) mod compare;
+pub(crate) mod coverage;
 pub(crate) mod noise;
 pub(crate) mod overall;
 pub(crate) mod pairing;

@@ -8,8 +8,9 @@ use crate::figures::cells::CellIndex;
 use crate::figures::parts::measures;
 use crate::figures::population::{Population, populations};
 use crate::summary::arm::Role;
-use crate::summary::why::{FORMAT, Why};
+use crate::summary::why::{FORMAT, Why, WhyMeasure};
 use crate::verdicts::compare::compare;
+use crate::verdicts::coverage::coverage;
 use crate::verdicts::reason::{pairs, reason};
 use crate::words::number::count;
 
@@ -84,9 +85,32 @@ pub fn why(data: &RunData, wanted: &Wanted<'_>) -> Result<Why, String> {
             format: FORMAT,
             study: run.study,
             against,
+            coverage: coverage(&measures, &shown_calls(&cells, &populations, &measures)),
             measures,
         }),
     }
+}
+
+/// Returns the requests of these populations of these arms.
+fn shown_calls<'a>(
+    cells: &CellIndex<'a>,
+    populations: &'a [Population],
+    measures: &[WhyMeasure],
+) -> Vec<&'a Call> {
+    let mut calls = Vec::new();
+    for measure in measures {
+        for population in populations.iter().filter(|p| p.label == measure.label) {
+            for arm in &measure.arms {
+                let blocks = cells.first(&measure.network, &arm.arm);
+                calls.extend(
+                    blocks
+                        .into_values()
+                        .flat_map(|cell| population.of(&cell.calls)),
+                );
+            }
+        }
+    }
+    calls
 }
 
 /// Returns why no wanted request has parts, as far as the records tell.

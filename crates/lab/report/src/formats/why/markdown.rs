@@ -1,6 +1,6 @@
 //! Where the time of requests went, for a pull request.
 
-use super::{NOTE, heading, rows, sentences};
+use super::{NOTE, coverage, heading, rows, sentences};
 use crate::formats::markdown::escaped;
 use crate::summary::why::{Why, WhyMeasure};
 
@@ -9,7 +9,8 @@ impl Why {
     pub fn markdown(&self) -> String {
         let measures = self.measures.iter();
         let measures = measures.map(|measure| section(measure, &self.against));
-        measures.collect::<String>() + &format!("{}\n", escaped(NOTE))
+        let notes = [&coverage(&self.coverage), NOTE].map(escaped);
+        measures.collect::<String>() + &format!("{}\n", notes.join("\n\n"))
     }
 }
 
