@@ -5,6 +5,7 @@ use record::server_log::RequestEvent;
 use study::AuthScheme;
 use study::plan::PlannedStep;
 
+use super::traffic::Socket;
 use super::{Claim, Log, resumed, timing};
 
 impl Log<'_> {
@@ -51,10 +52,17 @@ impl Log<'_> {
         }
         timing::check_duration(claim, row)?;
         timing::check_end(claim, row, hit)?;
+        if claim.clock == Clock::Own {
+            return Ok(());
+        }
+        if let Some(connection) = self.connections.get(&began.connection) {
+            (claim.traffic).check_first_byte(row, Socket::of(connection), began.start_ns)?;
+        }
         match self.connections.get(&hit.connection) {
             // Parts come over several connections, and one of them may have been dropped in its middle.
-            Some(c) if claim.clock == Clock::Monotonic && !in_parts => {
-                claim.traffic.check_end(row, hit, c)
+            Some(connection) if !in_parts => {
+                claim.traffic.check_upload(row, hit, connection)?;
+                claim.traffic.check_end(row, hit, connection)
             }
             _ => Ok(()),
         }

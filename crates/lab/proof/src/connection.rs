@@ -3,6 +3,7 @@
 use driver::protocol::{Clock, Protocol, Row};
 use record::server_log::{ConnectionEvent, RequestEvent};
 
+use super::traffic::Socket;
 use super::{Claim, Log};
 
 impl<'a> Log<'a> {
@@ -76,6 +77,28 @@ impl<'a> Log<'a> {
         Ok(connection)
     }
 
+    /// Checks that packets carried each request of a call that the server saw.
+    pub(super) fn check_requests(
+        &self,
+        claim: &Claim<'_>,
+        row: &Row,
+        hits: &[&RequestEvent],
+    ) -> Result<(), String> {
+        if claim.clock == Clock::Own {
+            return Ok(());
+        }
+        for hit in hits {
+            if let Some(connection) = self.connections.get(&hit.connection) {
+                let socket = Socket::of(connection);
+                let what = "the server had read the request";
+                claim
+                    .traffic
+                    .check_request(row, socket, what, hit.start_ns)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the request of a call that was answered. Of several, e.g. where a client asked again because its
     /// connection was silent, that is the one from the port that the row claims, or else the last.
     pub fn answered(&self, row: &Row) -> Option<&'a RequestEvent> {
@@ -127,7 +150,7 @@ fn yes(b: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::super::prove;
-    use super::super::tests::{claim, connection, delivered, request, row, workload};
+    use super::super::tests::{asked, claim, connection, delivered, request, row, workload};
     use super::*;
     use crate::Traffic;
     use record::server_log::ServerEvent;
@@ -143,6 +166,13 @@ mod tests {
             at_ns,
             ..first
         })
+    }
+
+    /// Returns the packets of both connections.
+    fn on_both() -> Traffic {
+        let (mut asked_second, mut delivered_second) = (asked(), delivered());
+        (asked_second.src_port, delivered_second.dst_port) = (4001, 4001);
+        Traffic::of(&[asked(), asked_second, delivered(), delivered_second])
     }
 
     fn on_second(id: u32, start_ns: u64) -> ServerEvent {
@@ -161,9 +191,7 @@ mod tests {
         (rows[1].connection, rows[1].local_port) = (2, Some(4001));
         let w = workload();
         let mut claim = claim(&w);
-        let mut packet = delivered();
-        packet.dst_port = 4001;
-        claim.traffic = Traffic::of(&[delivered(), packet]);
+        claim.traffic = on_both();
         let opened_at = |at_ns| {
             let log = [
                 connection(),
@@ -185,7 +213,8 @@ mod tests {
     #[test]
     fn of_several_requests_of_a_call_the_one_counts_whose_connection_the_driver_claims() {
         let w = workload();
-        let claim = claim(&w);
+        let mut claim = claim(&w);
+        claim.traffic = on_both();
         let log = [
             connection(),
             second(1_300),

@@ -19,9 +19,11 @@
 
 mod answer;
 pub mod audit;
+mod bytes;
 mod claim;
 mod clock;
 mod connection;
+mod first_packets;
 mod log;
 mod origin;
 mod packets;
@@ -89,6 +91,7 @@ impl Log<'_> {
         call: Call,
     ) -> Result<Call, String> {
         let hits = self.requests.get(&row.id).map_or(&[][..], Vec::as_slice);
+        self.check_requests(claim, row, hits)?;
         let hit = self.answered(row);
         if let Some(hit) = hit {
             origin::check(claim, step, hit)?;

@@ -108,6 +108,14 @@ impl Evidence<'_> {
         };
         let socket = Socket { transport, port };
         self.check_opening(row, step, socket)?;
+        let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
+        let asked_ns = (claim.traffic).check_request(
+            row,
+            socket,
+            "the driver had an answer",
+            first_byte_ns,
+        )?;
+        claim.traffic.check_first_byte(row, socket, asked_ns)?;
         // A server may refuse a request before it has all of it.
         if row.error.is_none() {
             claim.traffic.check_bytes(row, socket)?;
@@ -129,7 +137,7 @@ impl Evidence<'_> {
         let id = row.id;
         let openings = self.claim.traffic.openings(socket);
         let end_ns = row.end_ns + CLOCK_TICK_NS;
-        let Some(&latest_ns) = openings.iter().rfind(|&&at_ns| at_ns <= end_ns) else {
+        let Some(latest) = openings.iter().rfind(|o| o.arrival_ns <= end_ns) else {
             return Err(format!(
                 "call {id}: the driver claims local port {}, from which no connection over {} was opened",
                 socket.port,
@@ -138,19 +146,21 @@ impl Evidence<'_> {
         };
         if !row.reused
             && self.opens_by_itself(row, step)
-            && latest_ns + CLOCK_TICK_NS < row.start_ns
+            && latest.arrival_ns + CLOCK_TICK_NS < row.start_ns
         {
             return Err(format!(
                 "call {id}: the driver claims a new connection, but opened the last one from its port {} µs \
-                 before its start",
-                (row.start_ns - latest_ns) / 1000
+                 before its start, with packet {}",
+                (row.start_ns - latest.arrival_ns) / 1000,
+                latest.number
             ));
         }
-        if row.reused && self.was_open(row) && latest_ns > row.start_ns + CLOCK_TICK_NS {
+        if row.reused && self.was_open(row) && latest.arrival_ns > row.start_ns + CLOCK_TICK_NS {
             return Err(format!(
                 "call {id}: the driver claims a reused connection, but opened one from its port {} µs after \
-                 its start",
-                (latest_ns - row.start_ns) / 1000
+                 its start, with packet {}",
+                (latest.arrival_ns - row.start_ns) / 1000,
+                latest.number
             ));
         }
         Ok(())
@@ -382,7 +392,7 @@ mod tests {
     #[test]
     fn contradictions_fail() {
         type Change = fn(&mut [Row; 2], &mut Vec<TapRecord>);
-        let cases: [(Change, &str); 7] = [
+        let cases: [(Change, &str); 9] = [
             (
                 |rows, _| rows[0].protocol = Some(Protocol::H2),
                 "call 1: the arm asks for h3, the driver reports h2",
@@ -405,11 +415,21 @@ mod tests {
             ),
             (
                 |rows, _| rows[0].response_bytes = 10_000,
-                "call 1: by the driver's end, the link had delivered 6000 B of its response of 10000 B",
+                "20000 µs after its start, the link had delivered 6000 B, up to packet 3, of its response of 10000 B",
             ),
             (
                 |rows, _| rows[1].first_byte_ns = Some(rows[1].start_ns + MS),
                 "call 2: first byte after 1.000 ms on a link with a round trip of 2.000 ms",
+            ),
+            (
+                |_, tap| tap[4].payload_bytes = 0,
+                "call 2: the driver had an answer 19000 µs after the driver's start, but its connection carried no data \
+                 to the server since that start",
+            ),
+            (
+                |_, tap| tap[5].departure_ns = 120 * MS + 1,
+                "call 2: the driver's first byte is 19000 µs after its start, but packet 5, the first with data to the \
+                 client since the server had the request, was delivered 20000 µs after the driver's start",
             ),
         ];
         for (change, reason) in cases {

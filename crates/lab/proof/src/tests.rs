@@ -101,7 +101,19 @@ pub(super) fn claim(workload: &Workload) -> Claim<'_> {
         down_bps: None,
         up_bps: None,
         warmed_up: false,
-        traffic: Traffic::of(&[delivered()]),
+        traffic: Traffic::of(&[asked(), delivered()]),
+    }
+}
+
+/// Returns a packet that carries every request of these tests.
+pub(super) fn asked() -> TapRecord {
+    TapRecord {
+        arrival_ns: 1_350,
+        departure_ns: 1_360,
+        src_port: 4000,
+        dst_port: 443,
+        direction: link::Direction::Up,
+        ..delivered()
     }
 }
 
