@@ -9,6 +9,8 @@ use crate::packet::{Packet, side};
 const TLS_HANDSHAKE: u8 = 22;
 const TLS_CIPHER_CHANGE: u8 = 20;
 const TLS_DATA: u8 = 23;
+/// A client of TLS 1.3 may send that record alone, before its last message (RFC 8446 appendix D.4).
+const CIPHER_CHANGE_BYTES: u16 = 6;
 
 /// The packets of one connection, up and down.
 #[derive(Debug, Default)]
@@ -39,10 +41,11 @@ impl Flow {
         let up = self.sides[0].sent.iter().copied();
         let mut with_data = up.filter(|&number| packets[number].payload_bytes > 0);
         let first = with_data.next().map(|number| packets[number].first_byte);
-        let mut later = with_data.skip_while(|&number| {
-            !matches!(packets[number].first_byte, TLS_CIPHER_CHANGE | TLS_DATA)
+        let last = with_data.find(|&number| match packets[number].first_byte {
+            TLS_CIPHER_CHANGE => packets[number].payload_bytes > CIPHER_CHANGE_BYTES,
+            first_byte => first_byte == TLS_DATA,
         });
-        self.last_of_tls_handshake = later.next().filter(|_| first == Some(TLS_HANDSHAKE));
+        self.last_of_tls_handshake = last.filter(|_| first == Some(TLS_HANDSHAKE));
     }
 
     /// Returns when its first packet arrived at the link.

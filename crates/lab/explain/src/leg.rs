@@ -52,6 +52,16 @@ impl Leg {
         }
     }
 
+    /// Returns a leg of which only the least delay is known. When a packet departed shows when it left the bottleneck.
+    pub fn of_unknown_rate(delay_ns: u64) -> Leg {
+        Leg {
+            delay_ns,
+            jitter_ns: 0,
+            rate: Rate::Varying,
+            has_gate: false,
+        }
+    }
+
     /// Returns when a packet was served by the bottleneck, which was free from `free_ns` on. `was_delivered` says that
     /// its departure from the whole link is known.
     pub(crate) fn service(&self, packet: &TapRecord, free_ns: u64, was_delivered: bool) -> Service {
@@ -104,6 +114,10 @@ mod tests {
             rate,
             ..PathSpec::default()
         });
+        served_by(&leg, departure_ns, was_delivered)
+    }
+
+    fn served_by(leg: &Leg, departure_ns: u64, was_delivered: bool) -> [u64; 2] {
         let packet = TapRecord {
             arrival_ns: 100 * MS,
             departure_ns,
@@ -154,5 +168,13 @@ mod tests {
             let served = service(rate, has_gate, departure_ms * MS, was_delivered);
             assert_eq!(served, expected, "{text}");
         }
+    }
+    #[test]
+    fn a_departure_shows_when_a_packet_left_a_link_of_unknown_rate() {
+        let leg = Leg::of_unknown_rate(20 * MS);
+        assert_eq!(served_by(&leg, 180 * MS, true), [100, 160]);
+        // No sooner than it arrived, and a lost one shows nothing.
+        assert_eq!(served_by(&leg, 115 * MS, true), [100, 100]);
+        assert_eq!(served_by(&leg, 180 * MS, false), [100, 100]);
     }
 }

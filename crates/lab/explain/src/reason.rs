@@ -17,6 +17,11 @@ const INITIAL_WINDOW: usize = 10;
 /// preface, SETTINGS and WINDOW_UPDATE.
 const PREFACE_BYTES: u64 = 600;
 
+/// Every sender may have so much under way at first (RFC 3390 section 1).
+const LEAST_WINDOW_BYTES: u64 = 4_380;
+/// No receiver in use gives less credit. HTTP/2's default is 65,535 bytes.
+const LEAST_CREDIT_BYTES: u64 = 16_384;
+
 /// The phase of a call in which a packet was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -101,6 +106,10 @@ pub(crate) fn reason(
     }
     match (packet.direction, phase) {
         (Direction::Up, Phase::Request) => of_request(seen, number, receipt),
+        (Direction::Down, Phase::Response) if is_answer(seen, number, receipt) => {
+            let is_request = seen.packet(receipt).has_data;
+            (is_request || !has_begun(seen, number)).then_some(Part::Exchange)
+        }
         (Direction::Down, Phase::Response)
             if has_begun(seen, number) || was_held_back(seen, packet) =>
         {
@@ -108,6 +117,26 @@ pub(crate) fn reason(
         }
         _ => Some(under_way),
     }
+}
+
+/// Reports whether a packet of a server that keeps no log can only have waited for the request: it is the first of the
+/// response, or so little was under way before the receipt, e.g. session tickets, that no window can have been full.
+fn is_answer(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+    if seen.request.served.is_some() {
+        return false;
+    }
+    let packet = seen.packet(number);
+    let own = seen.own(number);
+    let sent = own.sums_before(number);
+    let before = own.sums_until(seen.packets, seen.request.start_ns);
+    let received = seen.received(number);
+    let (acked, _) = received.received_before(seen.packets, seen.delivery_ns(receipt));
+    let outstanding = packet.end.saturating_sub(acked.unwrap_or(0));
+    let has_room = seen.request.http.transport() == Transport::Tcp
+        && outstanding <= LEAST_WINDOW_BYTES
+        && sent.bytes - before.bytes <= LEAST_CREDIT_BYTES
+        && !has_lost(seen, number);
+    has_room || !has_begun(seen, number)
 }
 
 /// Returns why the client waited with a part of its request.

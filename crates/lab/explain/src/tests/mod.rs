@@ -85,6 +85,16 @@ impl Tape {
         self.push(PORT, direction, at_ns, payload, false, first_byte)
     }
 
+    /// Sends the record that precedes an encrypted handshake message, alone.
+    fn change_cipher(&mut self, direction: Direction, at_ns: u64) -> u64 {
+        self.push(PORT, direction, at_ns, 6, false, 20)
+    }
+
+    /// Sends encrypted data over TCP.
+    fn data(&mut self, direction: Direction, at_ns: u64, payload: u16) -> u64 {
+        self.push(PORT, direction, at_ns, payload, false, 23)
+    }
+
     fn push(
         &mut self,
         port: u16,

@@ -87,3 +87,59 @@ fn without_a_log_the_server_is_between_its_packets() {
     assert_eq!(parts[Part::Server], 7 * MS);
     assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
 }
+
+/// A server without a log sends session tickets before its response. They fill no window, whatever they are followed by:
+/// the request, or their acknowledgement.
+#[test]
+fn without_a_log_a_response_after_tickets_is_an_answer() {
+    for think_ms in [1, 51] {
+        let mut tape = Tape::new(Transport::Tcp);
+        let connected = tape.open(0);
+        let hello = tape.shake(Up, connected, 500);
+        let first = tape.shake(Down, hello, FULL);
+        // The client answers the hello before it has the rest of the flight.
+        let flight = tape.send(Down, hello + MS, 500);
+        tape.change_cipher(Up, first);
+        tape.data(Up, flight + MS, 80);
+        let asked = tape.data(Up, flight + MS, 200);
+        let tickets = tape.data(Down, asked, FULL);
+        tape.send(Up, tickets, 0);
+        let answered = tape.data(Down, asked + think_ms * MS, 150);
+        let parts = tape.parts(&request(Transport::Tcp, 0, answered));
+        assert_eq!(
+            present(&parts),
+            [
+                (Part::TcpHandshake, RTT),
+                (Part::TlsHandshake, RTT),
+                (Part::Exchange, RTT),
+                (Part::Client, MS),
+                (Part::Server, (think_ms + 1) * MS),
+            ],
+            "{think_ms} ms"
+        );
+    }
+}
+
+/// Without a log, the window of a long response is known by its pauses; the round trip of its request is the exchange.
+#[test]
+fn without_a_log_a_long_response_waits_for_its_window() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut last = 0;
+    for _ in 0..10 {
+        last = tape.send(Down, asked + MS, FULL);
+    }
+    let acked = tape.send(Up, last, 0);
+    let answered = tape.send(Down, acked, FULL);
+    let parts = tape.parts(&request(Transport::Tcp, start, answered));
+    assert_eq!(
+        present(&parts),
+        [
+            (Part::Exchange, RTT),
+            (Part::CongestionWindow, RTT),
+            (Part::Server, MS),
+        ]
+    );
+}
