@@ -153,3 +153,29 @@ fn a_client_waits_for_settings() {
     ];
     assert_eq!(present(&parts), expected);
 }
+
+/// A chain beyond the initial window, whose end the client awaits long after it has sent its change of cipher.
+#[test]
+fn a_lone_change_of_cipher_is_no_end_of_the_handshake() {
+    let mut tape = Tape::new(Transport::Tcp);
+    let connected = tape.open(0);
+    let hello = tape.shake(Up, connected, 500);
+    let first = tape.shake(Down, hello, FULL);
+    for _ in 0..9 {
+        tape.send(Down, hello, FULL);
+    }
+    let acked = tape.change_cipher(Up, first);
+    let flight = tape.send(Down, acked, 500);
+    tape.data(Up, flight, 80);
+    let asked = tape.data(Up, flight, 200);
+    let answered = tape.data(Down, asked, 150);
+    let parts = tape.parts(&request(Transport::Tcp, 0, answered));
+    assert_eq!(
+        present(&parts),
+        [
+            (Part::TcpHandshake, RTT),
+            (Part::TlsHandshake, 2 * RTT),
+            (Part::Exchange, RTT),
+        ]
+    );
+}
