@@ -74,6 +74,7 @@ pub(crate) fn has_begun(seen: &Observed<'_>, number: usize) -> bool {
     seen.previous_data(number).is_some_and(|previous| {
         let packet = seen.packet(previous);
         packet.arrival_ns >= seen.request.start_ns
+            && !packet.is_syn
             && is_response(seen, packet)
             && !is_handshake(seen, previous)
     })
