@@ -20,6 +20,8 @@
 //!
 //! [`why`] gives the parts of each arm's time, with the same verdicts and reasons ([`Why`]).
 //!
+//! [`captured`] has the formats of what `crates/lab/capture` finds in captures made elsewhere.
+//!
 //! [`ByBlock`] are the values by block behind all verdicts. [`decide`] makes the same verdicts of them
 //! without the records, for `crates/lab/findings`.
 //!
@@ -48,6 +50,7 @@ pub use figures::hdr::{HdrLog, hdr_logs};
 pub use figures::population::{PlannedMeasure, planned_measures};
 pub use figures::regret::{Regret, regret};
 pub use formats::brief::brief;
+pub use formats::captured;
 pub use formats::card::card;
 pub use formats::csv::{COLUMNS, csv};
 pub use formats::html::{html, html_beside_records, machine};

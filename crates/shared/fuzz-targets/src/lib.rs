@@ -6,6 +6,7 @@
 
 mod alt_svc;
 mod c_abi;
+mod capture;
 mod certificate;
 mod codec;
 mod curl;
@@ -45,6 +46,7 @@ mod varint;
 
 pub use alt_svc::alt_svc;
 pub use c_abi::c_abi;
+pub use capture::capture;
 pub use certificate::certificate;
 pub use codec::codec;
 pub use curl::curl;
@@ -73,6 +75,7 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("alt_svc", alt_svc),
     ("c_abi", c_abi),
+    ("capture", capture),
     ("certificate", certificate),
     ("codec", codec),
     ("curl", curl),

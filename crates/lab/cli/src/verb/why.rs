@@ -1,5 +1,6 @@
 //! `commute why RUN`: where the time of requests went.
 
+mod captures;
 mod remedies;
 
 use std::path::PathBuf;
@@ -15,17 +16,21 @@ use crate::{exit, out};
 /// Follows each request's critical path through the packets, from the last byte of the response back to the call:
 /// round trips by their reason, the busy link, losses, client and server. The parts of a request sum to its time.
 /// Experimental: docs/reference/parts.md lists the cases in which a wrong cause is named.
+///
+/// With --pcap, follows the exchanges of captures made elsewhere: one at the client, one at the server, or both.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute why runs/quickstart-1\n  \
     commute why runs/quickstart-1 --network 4g-tether --call 2\n  \
     commute why runs/quickstart-1 --arm 'libcurl h3' --against 'libcurl h2'\n  \
     commute why runs/quickstart-1 --network 4g-tether --arm 'libcurl h3' --path 1\n  \
-    commute why runs/quickstart-1 --format csv > parts.csv")]
+    commute why runs/quickstart-1 --format csv > parts.csv\n  \
+    commute why --pcap client.pcap server.pcap\n  \
+    commute why --pcap client.pcap server.pcap --request 3")]
 pub(crate) struct Args {
     /// Folder of the run
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
+    #[arg(value_name = "RUN", required_unless_present = "pcap")]
+    run: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -47,6 +52,13 @@ pub(crate) struct Args {
     /// The block whose call --path prints [default: the first that was measured]
     #[arg(long, value_name = "N", requires = "path")]
     block: Option<u32>,
+    /// Follow the TCP connections of captures made elsewhere (pcap or pcapng), in any order
+    #[arg(long, value_name = "FILE", num_args = 1..=2,
+        conflicts_with_all = ["run", "network", "arm", "against", "call", "path"])]
+    pcap: Vec<PathBuf>,
+    /// Print the critical path of the exchange with this number step by step
+    #[arg(long, value_name = "K", requires = "pcap")]
+    request: Option<usize>,
     /// Folder with stacks/ [default: the enclosing checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
@@ -59,14 +71,17 @@ enum Format {
     Human,
     /// For a pull request
     Markdown,
-    /// As docs/why.schema.json says
+    /// As docs/why.schema.json says, with --pcap docs/why-pcap.schema.json
     Json,
     /// The mean of every part: network, measure, arm, part, ns, round_trips, calls
     Csv,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    let data = Store::open(&args.run)?.read()?;
+    let Some(run) = &args.run else {
+        return captures::run(&args.pcap, args.format, args.request);
+    };
+    let data = Store::open(run)?.read()?;
     if let Some(call) = args.path {
         let wanted = PathOf {
             call,

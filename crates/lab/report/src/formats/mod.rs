@@ -1,6 +1,7 @@
 //! The formats of a report. Nothing else imports them but the comparison of runs.
 
 pub(crate) mod brief;
+pub mod captured;
 pub(crate) mod card;
 pub(crate) mod csv;
 pub(crate) mod html;

@@ -1,7 +1,7 @@
 //! The critical path of one call, step by step, for a terminal of 80 columns.
 
 use explain::Part;
-use record::{Call, PacketFate, PacketKind, PathPacket, PathStep};
+use record::{Call, CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 
 use crate::answer::call_path::FoundPath;
 use crate::words::number::count;
@@ -20,34 +20,13 @@ const DOWN: &str = "|<-----------|";
 const UNKNOWN: &str = "|     ??     |";
 
 impl FoundPath<'_> {
-    /// Returns the steps for a terminal; equal steps that follow each other share a line.
+    /// Returns the path for a terminal.
     pub fn human(&self) -> String {
-        let mut lines = vec![HEADER.map(str::to_owned)];
-        let mut at_ns = 0;
-        for run in self.path.steps.chunk_by(is_alike) {
-            let (first, last) = (&run[0], &run[run.len() - 1]);
-            if first.from_ns > at_ns {
-                lines.push(self.omission(at_ns, first.from_ns));
-            }
-            at_ns = last.to_ns;
-            lines.push([
-                ms(first.from_ns),
-                ms(last.to_ns - first.from_ns),
-                lane(first).to_owned(),
-                part_name(&first.part),
-                packets(run),
-            ]);
-        }
-        if self.call.end_ns > at_ns {
-            lines.push(self.omission(at_ns, self.call.end_ns));
-        }
-        let total = ["", &ms(self.call.end_ns), "", "together", ""];
-        lines.push(total.map(str::to_owned));
         format!(
             "{}\n{}\n{}\n{}",
             wrapped(&self.heading(), "", WIDTH).trim_end(),
             wrapped(&about(self.call), INDENT, WIDTH),
-            table(&lines),
+            steps(self.path, self.call.end_ns, |_| None),
             wrapped(NOTE, "", WIDTH)
         )
     }
@@ -62,18 +41,55 @@ impl FoundPath<'_> {
             ms(self.call.end_ns)
         )
     }
+}
 
-    /// Returns the line for the steps that are left out.
-    fn omission(&self, from_ns: u64, to_ns: u64) -> [String; 5] {
-        let steps = count(self.path.left_out as usize, "step");
-        [
-            ms(from_ns),
-            ms(to_ns - from_ns),
-            String::new(),
-            "...".to_owned(),
-            format!("{steps} left out"),
-        ]
+/// Returns a path's steps for a terminal, up to `end_ns`; equal steps that follow each other share a line. `name` may name
+/// the packet of a line.
+pub(crate) fn steps(
+    path: &CallPath,
+    end_ns: u64,
+    name: impl Fn(&PathPacket) -> Option<String>,
+) -> String {
+    let mut lines = vec![HEADER.map(str::to_owned)];
+    let mut at_ns = 0;
+    for run in path.steps.chunk_by(is_alike) {
+        let (first, last) = (&run[0], &run[run.len() - 1]);
+        if first.from_ns > at_ns {
+            lines.push(omission(path, at_ns, first.from_ns));
+        }
+        at_ns = last.to_ns;
+        let names = [first, last].map(|step| step.packet.as_ref().and_then(&name));
+        let names = match names {
+            [Some(first), Some(last)] if first != last => format!(" ({first} to {last})"),
+            [Some(first), _] => format!(" ({first})"),
+            [None, _] => String::new(),
+        };
+        lines.push([
+            ms(first.from_ns),
+            ms(last.to_ns - first.from_ns),
+            lane(first).to_owned(),
+            part_name(&first.part),
+            packets(run) + &names,
+        ]);
     }
+    if end_ns > at_ns {
+        lines.push(omission(path, at_ns, end_ns));
+    }
+    let total = ["", &ms(end_ns), "", "together", ""];
+    lines.push(total.map(str::to_owned));
+    table(&lines)
+}
+
+/// Returns the line for the steps that are left out.
+fn omission(path: &CallPath, from_ns: u64, to_ns: u64) -> [String; 5] {
+    let steps = count(path.left_out as usize, "step");
+    [
+        ms(from_ns),
+        ms(to_ns - from_ns),
+        String::new(),
+        "...".to_owned(),
+        format!("{steps} left out"),
+    ]
 }
 
 /// Returns what is known of a call besides its path.

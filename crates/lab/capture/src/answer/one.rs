@@ -1,0 +1,70 @@
+//! The answer from one capture.
+
+use super::{HEADROOM_NS, Scene, Walker, check_count, facts};
+use crate::Capture;
+use crate::connection::{Connection, Connections};
+use crate::error::CaptureError;
+use crate::explained::{CaptureFacts, ConnectionFacts, End, Explained, FORMAT, LeftOut};
+use crate::single::{Single, Undetermined};
+
+/// Explains one capture, each connection for itself: that two share a bottleneck cannot be seen from an end.
+pub(super) fn explain(capture: &Capture, walker: &mut Walker) -> Result<Explained, CaptureError> {
+    let connections = Connections::of(&capture.segments);
+    check_count(capture, connections.established.len())?;
+    let origin_ns = i128::from(capture.span_ns[0]) - i128::from(HEADROOM_NS);
+    let explained =
+        connections
+            .established
+            .iter()
+            .map(|connection| match Single::of(connection, origin_ns) {
+                Ok(single) => explained(connection, single, walker),
+                Err(reason) => ConnectionFacts {
+                    not_explained: Some(words(reason)),
+                    ..facts(connection)
+                },
+            });
+    Ok(Explained {
+        format: FORMAT,
+        clock: None,
+        connections: explained.collect(),
+        captures: vec![CaptureFacts::of(capture)],
+        left_out: LeftOut {
+            without_handshake: connections.without_handshake,
+            unanswered: connections.unanswered,
+            ..LeftOut::of(&[capture])
+        },
+        packets: Vec::new(),
+    })
+}
+
+fn explained(connection: &Connection, mut single: Single, walker: &mut Walker) -> ConnectionFacts {
+    let transits = std::mem::take(&mut single.transits);
+    let all = 0..transits.len();
+    let scene = Scene::of(&[(connection, all.clone())], transits, single.rtt_ns);
+    let mut missing = [0; 2];
+    missing[single.near] = single.missing_bytes;
+    ConnectionFacts {
+        captured_at: [End::Client, End::Server][single.near],
+        rtt_ns: single.rtt_ns,
+        copies: Some(single.repairs),
+        missing_bytes: missing,
+        exchanges: walker.exchanges(&scene, (0, all), |step| single.known(step)),
+        ..facts(connection)
+    }
+}
+
+fn words(reason: Undetermined) -> String {
+    match reason {
+        Undetermined::NoHandshake => {
+            "the capture lacks the client's answer to the SYN-ACK, so that it does not show at which end it was made"
+                .to_owned()
+        }
+        Undetermined::Between([to_server_ns, to_client_ns]) => format!(
+            "the SYN was answered after {:.3} ms and the SYN-ACK after {:.3} ms, so that the capture was made between \
+             the ends, or both are near: capture at the client, at the server, or at both",
+            to_server_ns as f64 / 1e6,
+            to_client_ns as f64 / 1e6
+        ),
+        Undetermined::TooLong => "it has too many segments that overlap".to_owned(),
+    }
+}

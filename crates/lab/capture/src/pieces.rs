@@ -1,0 +1,65 @@
+//! Segments cut to the same boundaries in both captures.
+//!
+//! With segmentation offload (TSO, GRO) a capture has segments that are longer than the packets on the wire, and the
+//! two captures divide the bytes differently.
+
+use std::collections::BTreeSet;
+
+use link::tap::{FIN, SYN};
+
+use crate::connection::Placed;
+
+/// Enough for some gigabytes; a file that needs more was made to.
+pub(crate) const MAX_PIECES: usize = 8_000_000;
+
+/// Returns the boundaries of segments with data.
+pub(crate) fn boundaries<'a>(segments: impl Iterator<Item = &'a Placed>) -> BTreeSet<u64> {
+    let with_data = segments.filter(|segment| segment.end > segment.start);
+    with_data
+        .flat_map(|segment| [segment.start, segment.end])
+        .collect()
+}
+
+/// Cuts segments at the boundaries inside them, and so that none has more than `longest` bytes, up and down. `None` if
+/// more than [`MAX_PIECES`] result.
+pub(crate) fn cut<'a>(
+    segments: impl Iterator<Item = &'a Placed>,
+    boundaries: &BTreeSet<u64>,
+    longest: [u64; 2],
+) -> Option<Vec<Placed>> {
+    let mut pieces = Vec::new();
+    for segment in segments {
+        let mut start = segment.start;
+        while segment.end - start > 0 {
+            let longest = segment.end.min(start + longest[segment.side]);
+            let end = boundaries.range(start + 1..longest).next();
+            let end = end.copied().unwrap_or(longest);
+            pieces.push(piece(segment, start, end));
+            start = end;
+            if pieces.len() > MAX_PIECES {
+                return None;
+            }
+        }
+        if segment.start == segment.end {
+            pieces.push(*segment);
+        }
+    }
+    Some(pieces)
+}
+
+fn piece(segment: &Placed, start: u64, end: u64) -> Placed {
+    let mut flags = segment.flags;
+    if start > segment.start {
+        flags &= !SYN;
+    }
+    if end < segment.end {
+        flags &= !FIN;
+    }
+    Placed {
+        start,
+        end,
+        flags,
+        first_byte: segment.first_byte.filter(|_| start == segment.start),
+        ..*segment
+    }
+}

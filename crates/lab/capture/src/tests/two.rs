@@ -1,0 +1,197 @@
+//! Two captures.
+
+use super::*;
+
+/// A request that the server answers after 80 ms.
+fn slow_server() -> Talk {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let asked = talk.data(UP, connected + 3 * MS, 200);
+    talk.data(DOWN, asked + 80 * MS, 300);
+    talk
+}
+
+const SLOW: [(Part, u64); 4] = [
+    (Part::TcpHandshake, 50),
+    (Part::Exchange, 50),
+    (Part::Client, 3),
+    (Part::Server, 80),
+];
+
+#[test]
+fn captures_in_any_order_show_where_the_time_went() {
+    let talk = slow_server();
+    let captures = [talk.capture(0), talk.capture(1)];
+    let found = explain(&captures, Some(1)).unwrap();
+    assert_eq!(parts(&found, 0), SLOW);
+    let connection = &found.connections[0];
+    assert_eq!(connection.captured_at, End::Both);
+    assert_eq!(
+        (connection.packets, connection.lost, connection.missed),
+        (5, Some(0), [0, 0])
+    );
+    assert_eq!(connection.missing_bytes, [0, 0]);
+    let path = connection.exchanges[0].path.as_ref().unwrap();
+    let syn = path.steps[0].packet.as_ref().unwrap();
+    assert_eq!(found.packets[syn.number as usize], [Some(1), Some(1)]);
+    let swapped = explain(&[captures[1].clone(), captures[0].clone()], Some(1)).unwrap();
+    assert_eq!(swapped, found);
+}
+
+#[test]
+fn clocks_that_are_apart_and_a_nat_change_nothing() {
+    let mut talk = Talk::new();
+    talk.ahead_ns = 3_600_000 * MS;
+    talk.seen_client = [203, 0, 113, 9];
+    let connected = talk.open(0);
+    let asked = talk.data(UP, connected + 3 * MS, 200);
+    talk.data(DOWN, asked + 80 * MS, 300);
+    let found = talk.both();
+    assert_eq!(parts(&found, 0), SLOW);
+    let clock = found.clock.unwrap();
+    assert_eq!(clock.server_ahead_ns as u64, talk.ahead_ns);
+    assert_eq!(clock.least_rtt_ns, RTT);
+    assert_eq!(found.connections[0].client, "10.0.0.1:4000");
+}
+
+#[test]
+fn a_packet_that_only_its_sender_has_was_lost() {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let asked = talk.data(UP, connected, 200);
+    let seq = talk.sent[DOWN];
+    talk.push(DOWN, asked, ACK, 300, b'x', LOST);
+    let answered = talk.push_at(
+        DOWN,
+        asked + 300 * MS,
+        ACK,
+        (seq, 300, b'x'),
+        Luck::default(),
+    );
+    talk.ack(UP, answered);
+    let found = talk.both();
+    assert_eq!(found.connections[0].lost, Some(1));
+    assert_eq!(found.connections[0].missed, [0, 0]);
+    assert_eq!(
+        parts(&found, 0),
+        [
+            (Part::TcpHandshake, 50),
+            (Part::Exchange, 50),
+            (Part::LossTimer, 300)
+        ]
+    );
+}
+
+#[test]
+fn a_copy_that_arrives_is_told_from_one_that_is_lost() {
+    // The first copy arrives, and then the second is lost; or the other way round.
+    for (first, second, expected_ms) in [(Luck::default(), LOST, 0), (LOST, Luck::default(), 10)] {
+        let mut talk = Talk::new();
+        let connected = talk.open(0);
+        let seq = talk.sent[UP];
+        talk.push(UP, connected, ACK, 200, b'x', first);
+        talk.push_at(UP, connected + 10 * MS, ACK, (seq, 200, b'x'), second);
+        let asked = connected + expected_ms * MS + DELAY;
+        let answered = talk.data(DOWN, asked, 300);
+        talk.ack(UP, answered);
+        let found = talk.both();
+        assert_eq!(found.connections[0].lost, Some(1));
+        assert_eq!(
+            found.connections[0].exchanges[0].duration_ns,
+            2 * RTT + expected_ms * MS
+        );
+    }
+}
+
+#[test]
+fn a_gap_in_a_capture_is_no_loss() {
+    for (luck, missed) in [(NOT_AT_CLIENT, [1, 0]), (NOT_AT_SERVER, [0, 1])] {
+        for side in [UP, DOWN] {
+            let mut talk = Talk::new();
+            let connected = talk.open(0);
+            let luck_of = |of: usize| if of == side { luck } else { Luck::default() };
+            let asked = talk.push(UP, connected, ACK, 200, b'x', luck_of(UP));
+            let answered = talk.push(DOWN, asked + 80 * MS, ACK, 300, b'x', luck_of(DOWN));
+            talk.ack(UP, answered);
+            let asked = talk.data(UP, answered + 10 * MS, 100);
+            talk.data(DOWN, asked, 100);
+            let found = talk.both();
+            let connection = &found.connections[0];
+            assert_eq!((connection.lost, connection.missed), (Some(0), missed));
+            let bytes = [200, 300][side];
+            assert_eq!(connection.missing_bytes, missed.map(|of| of as u64 * bytes));
+            let named: Vec<Part> = parts(&found, 0).into_iter().map(|(part, _)| part).collect();
+            assert!(
+                !named.contains(&Part::LossTimer) && !named.contains(&Part::LossFast),
+                "{named:?}"
+            );
+            assert!(named.contains(&Part::Unexplained), "{named:?}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_after_a_capture_ends_is_not_lost() {
+    let mut talk = slow_server();
+    talk.push(UP, 300 * MS, ACK, 700, b'x', NOT_AT_SERVER);
+    let found = talk.both();
+    assert_eq!(
+        (found.connections[0].lost, found.connections[0].missed),
+        (Some(0), [0, 0])
+    );
+}
+
+#[test]
+fn segments_of_an_offloading_sender_are_those_on_the_wire() {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let asked = talk.data(UP, connected, 200);
+    let seq = talk.sent[DOWN];
+    talk.push(DOWN, asked, ACK, 2_920, b'x', NOT_AT_CLIENT);
+    for number in 0..2 {
+        let place = seq.wrapping_add(1_460 * number);
+        talk.push_at(DOWN, asked, ACK, (place, 1_460, b'x'), NOT_AT_SERVER);
+    }
+    let found = talk.both();
+    let connection = &found.connections[0];
+    assert!(connection.has_offload);
+    assert_eq!(
+        (connection.lost, connection.missed, connection.packets),
+        (Some(0), [0, 0], 6)
+    );
+    assert_eq!(
+        parts(&found, 0),
+        [(Part::TcpHandshake, 50), (Part::Exchange, 50)]
+    );
+}
+
+#[test]
+fn captures_that_cannot_be_compared_are_refused() {
+    let talk = slow_server();
+    let refused = |captures: [Capture; 2]| explain(&captures, None).unwrap_err().to_string();
+    let same = refused([talk.capture(0), talk.capture(0)]);
+    assert!(
+        same.starts_with("client and client: both were made at the same end"),
+        "{same}"
+    );
+    let mut other = Talk::new();
+    other.sent[DOWN] = 12;
+    other.open(0);
+    let other = refused([talk.capture(0), other.capture(1)]);
+    assert!(other.contains("no connection is in both"), "{other}");
+    let mut drifting = Talk::new();
+    let connected = drifting.open(0);
+    let asked = drifting.data(UP, connected, 200);
+    let answered = drifting.data(DOWN, asked, 300);
+    // Within a minute the server's clock falls 60 ms behind.
+    let later = answered + 60_000 * MS;
+    drifting.ahead_ns = 0;
+    drifting.frames[1]
+        .iter_mut()
+        .for_each(|(at_ns, _)| *at_ns += 60 * MS);
+    let asked = drifting.data(UP, later, 100);
+    drifting.data(DOWN, asked, 100);
+    let drift = refused([drifting.capture(0), drifting.capture(1)]);
+    assert!(drift.contains("the clocks drift"), "{drift}");
+    assert!(drift.contains("10.000 ms before they were sent"), "{drift}");
+}

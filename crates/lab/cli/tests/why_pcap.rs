@@ -1,0 +1,188 @@
+//! `commute why --pcap`: captures of real traffic show what the lab's own record does, and one capture names no wrong
+//! cause.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::Sandbox;
+use common::study::counted_cells;
+use record::Cell;
+use serde_json::Value;
+
+const DIRECTION: &str = "rate_kbps = 20000\nqueue_ms = 400\ndelay_ms = 25\n";
+const STUDY: &str = r#"
+name = "captured"
+question = "is it the same?"
+networks = ["clean.toml", "lossy.toml"]
+baseline = "hyper h1"
+blocks = 1
+seed = 7
+timeout_s = 20
+server = "slow"
+[[arm]]
+stack = "hyper"
+protocol = "h1"
+[[arm]]
+stack = "hyper"
+protocol = "h2"
+[[step]]
+call = "echo"
+times = 2
+[[step]]
+get = "file"
+bytes = 160000
+[[step]]
+put = "file"
+bytes = 160000
+"#;
+/// Two programs that read the same clock differ in so much, e.g. by when a call returns.
+const APART_NS: i64 = 2_000_000;
+
+/// Measures on a clean network and a lossy one, with a server that pauses in its third response, and keeps the captures.
+fn measured() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let servers = sandbox.home().join("stacks/servers");
+    std::fs::create_dir_all(&servers).unwrap();
+    let server = "[stack]\nneeds = \"nothing\"\n[[server]]\nname = \"slow\"\n\
+        command = [\"sh\", \"{stack}/serve\", \"{commute}\"]\n";
+    std::fs::write(servers.join("stack.toml"), server).unwrap();
+    // The server is asked for gRPC, which it has on the port of HTTP/2.
+    let serve = "commute=$1; shift; for argument; do shift; \
+        [ \"$argument\" = --grpc ] || set -- \"$@\" \"$argument\"; done; \
+        exec \"$commute\" serve --inject=3=slow \"$@\"\n";
+    std::fs::write(servers.join("serve"), serve).unwrap();
+    for (name, loss) in [("clean", ""), ("lossy", "loss_percent = 4\n")] {
+        let network = format!(
+            "about = \"a\"\nsource = \"made up, for tests\"\n[down]\n{DIRECTION}{loss}[up]\n{DIRECTION}{loss}"
+        );
+        sandbox.write(&format!("{name}.toml"), &network);
+    }
+    sandbox.write("captured.toml", STUDY);
+    let run = [
+        "run",
+        "captured.toml",
+        "--out",
+        "run",
+        "--no-self-test",
+        "--pcap",
+    ];
+    sandbox.run(&run).exits_with(0);
+    sandbox
+}
+
+/// Returns the paths of a cell's captures, at the client and at the server.
+fn captures(cell: &Cell) -> [String; 2] {
+    let folder = format!("run/pcap/{}.{}", cell.id, cell.attempt);
+    ["client", "server"].map(|end| format!("{folder}/{end}.pcapng"))
+}
+
+fn why(sandbox: &Sandbox, files: &[&str]) -> Value {
+    let args = [&["why", "--format", "json", "--pcap"], files].concat();
+    serde_json::from_str(&sandbox.run(&args).exits_with(0).stdout).unwrap()
+}
+
+/// Returns the parts of each exchange.
+fn exchanges(why: &Value) -> Vec<BTreeMap<String, u64>> {
+    let connections = why["connections"].as_array().unwrap().iter();
+    let exchanges = connections.flat_map(|connection| connection["exchanges"].as_array().unwrap());
+    let parts = exchanges.map(|exchange| {
+        let parts = exchange["parts"].as_array().unwrap().iter();
+        parts
+            .map(|time| {
+                (
+                    time["part"].as_str().unwrap().to_owned(),
+                    time["ns"].as_u64().unwrap(),
+                )
+            })
+            .collect()
+    });
+    parts.collect()
+}
+
+#[test]
+fn captures_show_what_the_record_does() {
+    let sandbox = measured();
+    let data = sandbox.records("run");
+    let cells = counted_cells(&data);
+    assert_eq!(cells.len(), 4);
+    let mut lost = 0;
+    for cell in cells {
+        let [client, server] = captures(cell);
+        let both = why(&sandbox, &[&server, &client]);
+        lost += both["connections"][0]["lost"].as_u64().unwrap();
+        assert_eq!(both["connections"][0]["missed"], serde_json::json!([0, 0]));
+        let found = exchanges(&both);
+        assert_eq!(found.len(), cell.calls.len(), "{both:#}");
+        for (call, parts) in cell.calls.iter().zip(&found) {
+            for part in call.parts.keys().chain(parts.keys()) {
+                let [expected, ns] =
+                    [&call.parts, parts].map(|of| of.get(part).copied().unwrap_or(0) as i64);
+                // A capture cannot see what the client did before its first packet.
+                let is_equal =
+                    (ns - expected).abs() < APART_NS || part == "client" && ns < expected;
+                assert!(
+                    is_equal,
+                    "{} call {}: {parts:?} of {:?}",
+                    cell.id, call.id, call.parts
+                );
+            }
+        }
+        for (end, own) in [(&client, "client"), (&server, "server")] {
+            let one = why(&sandbox, &[end]);
+            assert_eq!(one["connections"][0]["captured_at"], own);
+            let found = exchanges(&one);
+            assert_eq!(found.len(), cell.calls.len(), "{one:#}");
+            for (call, parts) in cell.calls.iter().zip(&found) {
+                let known = ["tcp_handshake", "tls_handshake", "exchange", "nagle", own];
+                for (part, &ns) in parts.iter().filter(|(part, _)| *part != "unexplained") {
+                    let expected = call.parts.get(part).copied().unwrap_or(0);
+                    let is_right =
+                        known.contains(&&**part) && (ns as i64) < expected as i64 + APART_NS;
+                    assert!(
+                        is_right,
+                        "{end} call {}: {parts:?} of {:?}",
+                        call.id, call.parts
+                    );
+                }
+            }
+        }
+    }
+    assert!(lost > 0, "the lossy network lost nothing");
+    formats(&sandbox, &captures(counted_cells(&data)[0]));
+}
+
+fn formats(sandbox: &Sandbox, [client, server]: &[String; 2]) {
+    let run = |args: &[&str]| sandbox.run(&[&["why", "--pcap", client, server], args].concat());
+    let human = run(&[]).exits_with(0);
+    assert!(human.stdout.contains("captured at both ends"), "{human}");
+    assert!(human.stdout.contains("TCP handshake 50."), "{human}");
+    let path = run(&["--request", "1"]).exits_with(0);
+    assert!(path.stdout.contains("up, SYN (1/1)"), "{path}");
+    let markdown = run(&["--format", "markdown"]).exits_with(0);
+    assert!(markdown.stdout.contains("| 4 | "), "{markdown}");
+    let csv = run(&["--format", "csv"]).exits_with(0);
+    assert!(
+        csv.stdout.starts_with("client,server,exchange,start_ns,"),
+        "{csv}"
+    );
+    run(&["--request", "5"])
+        .exits_with(2)
+        .stderr_contains("there is no exchange 5: the captures have 4 exchanges");
+    run(&["--network", "clean"])
+        .exits_with(2)
+        .stderr_contains("cannot be used with");
+    let missing = sandbox
+        .run(&["why", "--pcap", "missing.pcap"])
+        .exits_with(2);
+    missing.stderr_contains("cannot read missing.pcap: ");
+    let other = sandbox
+        .run(&["why", "--pcap", "captured.toml"])
+        .exits_with(1);
+    other.stderr_contains("captured.toml: at byte 0: neither pcap nor pcapng");
+    let none = sandbox.run(&["why"]).exits_with(2);
+    none.stderr_contains("<RUN>");
+}
