@@ -17,7 +17,7 @@ const TLS_ALERT_BYTES: u64 = 24;
 /// A record of TLS with a frame of HTTP/2 that is no request is at most so long: a PING (RFC 9113 section 6.7).
 const TLS_CONTROL_BYTES: u64 = 39;
 
-/// A request with its response, or several that cannot be told apart. Times are the client's.
+/// A request with its response, or several that overlap. Times are the client's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start_ns: u64,

@@ -57,7 +57,7 @@ pub enum End {
     Server,
     /// Each in one of two captures.
     Both,
-    /// The packets do not tell.
+    /// The packets do not show it.
     Unknown,
 }
 
@@ -96,7 +96,7 @@ pub struct ConnectionFacts {
     pub exchanges: Vec<Exchange>,
 }
 
-/// A request with its response, or several that cannot be told apart.
+/// A request with its response, or several that overlap.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Exchange {
     /// Its number among all exchanges, from 1.

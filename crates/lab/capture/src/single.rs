@@ -38,7 +38,7 @@ pub(crate) struct Single {
 pub(crate) enum Undetermined {
     /// The client's answer to the SYN-ACK is not in the capture.
     NoHandshake,
-    /// The times of the handshake do not tell the ends apart: from the SYN, and from its answer.
+    /// The handshake fits neither end: the times from the SYN to its answer, and from that to the client's next packet.
     Between([u64; 2]),
     TooLong,
 }

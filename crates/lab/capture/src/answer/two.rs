@@ -19,7 +19,7 @@ use crate::pieces::MAX_PIECES;
 use crate::single::answered_ns;
 use crate::transit::Transit;
 
-/// Explains two captures, of which one was made at the client and one at the server.
+/// Explains two captures: one made at the client, and one at the server.
 pub(super) fn explain(
     first: &Capture,
     second: &Capture,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A request that the server answers after 80 ms.
+/// Returns a request that the server answers after 80 ms.
 fn slow_server() -> Talk {
     let mut talk = Talk::new();
     let connected = talk.open(0);
