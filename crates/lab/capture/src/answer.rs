@@ -162,6 +162,7 @@ fn facts(connection: &Connection) -> ConnectionFacts {
         copies: None,
         missed: [0; 2],
         missing_bytes: [0; 2],
+        seen_twice: connection.seen_twice,
         has_offload: connection.has_offload,
         lacks_payload: with_payload
             .next()

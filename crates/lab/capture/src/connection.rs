@@ -13,6 +13,9 @@ const ETHERNET_PAYLOAD: u64 = 1_460;
 /// The option that a stamp takes in every segment.
 const STAMP_BYTES: u64 = 12;
 
+/// A host passes a packet from interface to interface within this time.
+const AGAIN_NS: u64 = 1_000_000;
+
 /// A segment of a connection. Places are counted from its sender's SYN.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placed {
@@ -49,6 +52,8 @@ pub(crate) struct Connection {
     pub(crate) origins: [u32; 2],
     /// The longest payload of a packet on the wire, up and down.
     pub(crate) longest: [u64; 2],
+    /// Packets that the capture has again, from another interface.
+    pub(crate) seen_twice: usize,
     /// A segment is longer: the capture was made with segmentation offload.
     pub(crate) has_offload: bool,
     /// In the order of time.
@@ -136,9 +141,11 @@ fn established((client, isn): (SocketAddr, u32), segments: &[Segment]) -> Option
             && (1..=1 << 16).contains(&segment.ack.wrapping_sub(isn))
     };
     let accepted = segments.iter().find(accepts)?;
+    let all = segments.len();
+    let segments = first_sights(segments);
     let origins = [isn, accepted.seq];
     let mut ends = [0_u64; 2];
-    let placed = segments.iter().filter_map(|segment| {
+    let placed = segments.iter().filter_map(|&segment| {
         let side = usize::from(segment.source != client);
         let length = u64::from(segment.payload_bytes)
             + u64::from((segment.flags & (SYN | FIN)).count_ones());
@@ -182,9 +189,30 @@ fn established((client, isn): (SocketAddr, u32), segments: &[Segment]) -> Option
         server: accepted.source,
         origins,
         longest,
+        seen_twice: all - segments.len(),
         has_offload: placed.iter().any(is_long),
         segments: placed,
     })
+}
+
+/// Returns segments without those that a capture on several interfaces has again, e.g. of a bridge and its port. They
+/// equal one that came shortly before, also in what tells copies apart.
+fn first_sights(segments: &[Segment]) -> Vec<&Segment> {
+    let mut last = BTreeMap::new();
+    let is_first = |segment: &&Segment| {
+        let headers = (segment.seq, segment.ack, segment.flags, segment.window);
+        let key = (
+            segment.source,
+            headers,
+            segment.payload_bytes,
+            segment.stamp,
+            segment.ip_id,
+        );
+        let is_known = segment.ip_id != 0 || segment.payload_bytes > 0;
+        let before_ns = last.insert(key, segment.at_ns);
+        !(is_known && before_ns.is_some_and(|at_ns| segment.at_ns - at_ns < AGAIN_NS))
+    };
+    segments.iter().filter(is_first).collect()
 }
 
 /// Returns the place that is nearest to another, of those that 32 bits of a sequence number can mean.

@@ -87,6 +87,8 @@ pub struct ConnectionFacts {
     pub missed: [usize; 2],
     /// Bytes that were acknowledged and that no packet of the capture has: in the client's and in the server's.
     pub missing_bytes: [u64; 2],
+    /// Packets that a capture has again from another interface; their first sight counts.
+    pub seen_twice: usize,
     /// Segments are longer than packets on the wire: the capture was made with segmentation offload (TSO, GRO), so that
     /// the times of single packets are not in it.
     pub has_offload: bool,

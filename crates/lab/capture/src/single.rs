@@ -163,16 +163,18 @@ fn is_syn(segment: &Placed, side: usize) -> bool {
 /// it is no longer than a round trip.
 fn least_rtt_ns(connection: &Connection, near: usize) -> u64 {
     let mut waiting: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut least_ns = u64::MAX;
+    let (mut least_ns, mut acked) = (u64::MAX, 0);
     for segment in &connection.segments {
         if segment.side == near {
-            if segment.end > segment.start {
+            // What was acknowledged is sent again as a probe.
+            if segment.end > segment.start.max(acked) {
                 waiting.insert(segment.end, segment.at_ns);
             }
             continue;
         }
+        acked = acked.max(segment.acked.unwrap_or(0));
         while let Some(first) = waiting.first_entry()
-            && segment.acked.is_some_and(|acked| *first.key() <= acked)
+            && *first.key() <= acked
         {
             least_ns = least_ns.min(segment.at_ns - first.remove());
         }

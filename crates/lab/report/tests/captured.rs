@@ -47,6 +47,7 @@ fn connection(end: End) -> ConnectionFacts {
         copies: None,
         missed: [0; 2],
         missing_bytes: [0; 2],
+        seen_twice: 0,
         has_offload: false,
         lacks_payload: false,
         exchanges: Vec::new(),
@@ -105,6 +106,7 @@ fn two() -> Explained {
             lost: Some(2),
             missed: [1, 3],
             missing_bytes: [0, 1_448],
+            seen_twice: 4,
             has_offload: true,
             exchanges: vec![
                 Exchange {

@@ -174,6 +174,7 @@ fn explained(
             lost: Some(of.iter().filter(|transit| is_lost(transit.fate)).count()),
             missed,
             missing_bytes,
+            seen_twice: connection.seen_twice + at_server.seen_twice,
             has_offload: connection.has_offload || at_server.has_offload,
             exchanges: walker.exchanges(&scene, (place, range.clone()), |step| {
                 let packet = step.packet.map(|at| &scene.transits[at]);

@@ -180,3 +180,26 @@ fn a_capture_with_a_gap_charges_no_end() {
         assert_eq!(client.map(|(_, ms)| ms), client_ms);
     }
 }
+
+/// Some systems probe an idle connection with its last byte (RFC 9293 section 3.8.4).
+#[test]
+fn a_probe_of_an_idle_connection_is_no_repair() {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let asked = talk.data(UP, connected, 200);
+    let answered = talk.data(DOWN, asked + 80 * MS, 300);
+    talk.ack(UP, answered);
+    for side in [UP, DOWN] {
+        let last = talk.sent[side].wrapping_sub(1);
+        talk.push_at(side, 20_000 * MS, ACK, (last, 1, b'x'), Luck::default());
+    }
+    for end in [0, 1] {
+        let found = talk.at(end);
+        assert_eq!(found.connections[0].copies, Some(0));
+        let exchanges = &found.connections[0].exchanges;
+        assert_eq!(
+            (exchanges.len(), exchanges[0].duration_ns),
+            (1, 2 * RTT + 80 * MS)
+        );
+    }
+}

@@ -195,3 +195,23 @@ fn captures_that_cannot_be_compared_are_refused() {
     assert!(drift.contains("the clocks drift"), "{drift}");
     assert!(drift.contains("10.000 ms before they were sent"), "{drift}");
 }
+
+#[test]
+fn a_packet_that_is_captured_on_two_interfaces_is_one() {
+    let mut talk = slow_server();
+    for frames in &mut talk.frames {
+        let again = frames
+            .iter()
+            .map(|(at_ns, frame)| (at_ns + 20_000, frame.clone()));
+        let again: Vec<_> = again.collect();
+        frames.extend(again);
+    }
+    let found = talk.both();
+    let connection = &found.connections[0];
+    assert_eq!(
+        (connection.seen_twice, connection.packets, connection.lost),
+        (10, 5, Some(0))
+    );
+    assert_eq!(parts(&found, 0), SLOW);
+    assert_eq!(talk.at(0).connections[0].copies, Some(0));
+}

@@ -178,6 +178,12 @@ fn remarks(connection: &ConnectionFacts) -> Vec<String> {
             missing = count(bytes as usize, "byte")
         ));
     }
+    if connection.seen_twice > 0 {
+        remarks.push(format!(
+            "{} captured again on another interface: only the first sight counts",
+            count(connection.seen_twice, "packet")
+        ));
+    }
     if connection.has_offload {
         remarks.push(
             "captured with segmentation offload: packets are longer than on the wire, and single packets' times are \
