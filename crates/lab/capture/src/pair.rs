@@ -192,6 +192,11 @@ struct Matcher<'a> {
 }
 
 impl Matcher<'_> {
+    /// Returns how long every packet takes: a little less than the least of those that are certain.
+    fn earliest_ns(&self) -> i128 {
+        self.delay_ns - self.delay_ns / 8
+    }
+
     fn data(&self, side: &Side, matched: &mut Matched) {
         for ((_, end), Group { sent, received }) in side.data() {
             let mut open: Vec<Option<&Placed>> = sent.iter().copied().map(Some).collect();
@@ -221,7 +226,7 @@ impl Matcher<'_> {
     /// Returns which of the copies that are left a received one is: the same by its headers, or else the latest that can
     /// have arrived.
     fn sender_of(&self, open: &[Option<&Placed>], receipt: &Placed) -> Option<usize> {
-        let by_ns = (self.received_ns)(receipt) - self.delay_ns / 2;
+        let by_ns = (self.received_ns)(receipt) - self.earliest_ns();
         let possible = || {
             let left = open.iter().enumerate().rev();
             let left = left.filter_map(|(at, piece)| Some((at, (*piece)?)));
@@ -243,7 +248,7 @@ impl Matcher<'_> {
         for group in side.empty().into_values() {
             let mut received = group.received.into_iter().peekable();
             for piece in group.sent {
-                let from_ns = (self.sent_ns)(piece) + self.delay_ns / 2;
+                let from_ns = (self.sent_ns)(piece) + self.earliest_ns();
                 let receipt = received.next_if(|receipt| (self.received_ns)(receipt) >= from_ns);
                 matched.transits.push(match receipt {
                     Some(receipt) => self.delivered(piece, receipt),

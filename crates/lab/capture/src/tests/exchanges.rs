@@ -58,3 +58,17 @@ fn an_alert_at_the_end_is_no_response() {
     talk.tls(DOWN, 60_000 * MS, TLS_DATA, 24);
     assert_eq!(spans(&talk), [(0, 150)]);
 }
+
+/// A client of TLS 1.3 sends a change of cipher before it has all of the server's flight.
+#[test]
+fn the_handshake_ends_with_the_clients_last_message() {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let hello = talk.tls(UP, connected, TLS_HANDSHAKE, 500);
+    let first = talk.tls(DOWN, hello, TLS_HANDSHAKE, 1_200);
+    talk.tls(UP, first, 20, 6);
+    let flight = talk.tls(DOWN, hello + 5 * MS, 0, 1_200);
+    let asked = talk.tls(UP, flight, TLS_DATA, 300);
+    talk.tls(DOWN, asked, TLS_DATA, 300);
+    assert_eq!(spans(&talk), [(0, 155)]);
+}

@@ -303,6 +303,10 @@ fn malformed_files_are_errors_with_their_place() {
             "packet 1: 54 bytes of 1 are said to be kept",
         ),
         (
+            change(54, &[0x4f]),
+            "packet 1: the IP header does not fit into the packet's 54 bytes: the file is damaged",
+        ),
+        (
             change(86, &[0x10]),
             "packet 1: a TCP header of 4 bytes in an IP packet of 40",
         ),

@@ -96,6 +96,10 @@ const LOST: Luck = Luck {
     is_lost: true,
     missed: [false; 2],
 };
+const NOWHERE: Luck = Luck {
+    is_lost: false,
+    missed: [true; 2],
+};
 const NOT_AT_CLIENT: Luck = Luck {
     is_lost: false,
     missed: [true, false],
@@ -115,7 +119,8 @@ struct Talk {
     received: [Vec<(u64, u32)>; 2],
     /// The server's view of the client's address.
     seen_client: [u8; 4],
-    ids: u16,
+    /// Absent where a network or IPv6 has none.
+    ids: Option<u16>,
 }
 
 impl Talk {
@@ -127,7 +132,7 @@ impl Talk {
             sent: [u32::MAX - 100, 7_000],
             received: [Vec::new(), Vec::new()],
             seen_client: CLIENT,
-            ids: 0,
+            ids: Some(0),
         }
     }
 
@@ -159,7 +164,7 @@ impl Talk {
         let ack = got
             .map(|&(_, end)| end)
             .max_by_key(|end| end.wrapping_sub(self.start(1 - side)));
-        self.ids += 1;
+        self.ids = self.ids.map(|id| id + 1);
         let segment = |client| Tcp {
             addresses: if side == UP {
                 [client, SERVER]
@@ -176,7 +181,7 @@ impl Talk {
             flags,
             payload,
             first_byte,
-            ip_id: self.ids,
+            ip_id: self.ids.unwrap_or(0),
         };
         let frames = [CLIENT, self.seen_client].map(|client| ethernet(&segment(client).ip()));
         let ends_ns = match side {

@@ -138,25 +138,50 @@ fn a_capture_without_a_handshake_or_between_the_ends_is_not_explained() {
     let connected = talk.open(0);
     let asked = talk.data(UP, connected, 200);
     talk.data(DOWN, asked, 200);
-    let mut between = talk.frames[0].clone();
-    for (at_ns, frame) in &mut between {
-        // 10 ms from the client.
-        *at_ns = match frame[26..30] == CLIENT {
-            true => *at_ns + 10 * MS,
-            false => *at_ns - 10 * MS,
-        };
+    for (from_client_ms, [to_server, to_client]) in [(10, ["30", "20"]), (3, ["44", "6"])] {
+        let mut between = talk.frames[0].clone();
+        for (at_ns, frame) in &mut between {
+            *at_ns = match frame[26..30] == CLIENT {
+                true => *at_ns + from_client_ms * MS,
+                false => *at_ns - from_client_ms * MS,
+            };
+        }
+        let capture = Capture::read("between", &pcap(ETHERNET, &between)).unwrap();
+        let found = explain(&[capture], None).unwrap();
+        let connection = &found.connections[0];
+        assert_eq!(
+            (connection.captured_at, connection.exchanges.len()),
+            (End::Unknown, 0)
+        );
+        let reason = connection.not_explained.as_ref().unwrap();
+        let expected = format!(
+            "SYN was answered after {to_server}.000 ms and the SYN-ACK after {to_client}.000 ms"
+        );
+        assert!(reason.contains(&expected), "{reason}");
     }
-    let capture = Capture::read("between", &pcap(ETHERNET, &between)).unwrap();
-    let found = explain(&[capture], None).unwrap();
-    let connection = &found.connections[0];
+}
+
+/// A part of the server's first flight is lost and sent again, which the client's acknowledgements seem to cause.
+#[test]
+fn a_loss_beyond_the_capture_is_no_round_trip_of_the_handshake() {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let hello = talk.tls(UP, connected, TLS_HANDSHAKE, 500);
+    let first = talk.tls(DOWN, hello, TLS_HANDSHAKE, 1_200);
+    let seq = talk.sent[DOWN];
+    talk.push(DOWN, hello, ACK, 1_200, b'x', LOST);
+    let acked = talk.ack(UP, first);
+    let flight = talk.push_at(DOWN, acked, ACK, (seq, 1_200, b'x'), Luck::default());
+    let asked = talk.tls(UP, flight, TLS_DATA, 200);
+    talk.tls(DOWN, asked, TLS_DATA, 300);
     assert_eq!(
-        (connection.captured_at, connection.exchanges.len()),
-        (End::Unknown, 0)
-    );
-    let reason = connection.not_explained.as_ref().unwrap();
-    assert!(
-        reason.contains("SYN was answered after 30.000 ms and the SYN-ACK after 20.000 ms"),
-        "{reason}"
+        parts(&talk.at(0), 0),
+        [
+            (Part::TcpHandshake, 50),
+            (Part::TlsHandshake, 50),
+            (Part::Exchange, 50),
+            (Part::Unexplained, 50),
+        ]
     );
 }
 

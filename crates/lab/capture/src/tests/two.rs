@@ -69,9 +69,12 @@ fn a_packet_that_only_its_sender_has_was_lost() {
         Luck::default(),
     );
     talk.ack(UP, answered);
-    let found = talk.both();
+    let found = explain(&[talk.capture(0), talk.capture(1)], Some(1)).unwrap();
     assert_eq!(found.connections[0].lost, Some(1));
     assert_eq!(found.connections[0].missed, [0, 0]);
+    let path = found.connections[0].exchanges[0].path.as_ref().unwrap();
+    let packets = path.steps.iter().filter_map(|step| step.packet.as_ref());
+    assert!(packets.clone().any(|packet| packet.copy), "{path:?}");
     assert_eq!(
         parts(&found, 0),
         [
@@ -82,24 +85,44 @@ fn a_packet_that_only_its_sender_has_was_lost() {
     );
 }
 
+/// The first copy arrives, and then the second is lost; or the other way round. Copies that are sent soon after each other
+/// are told apart by their headers.
 #[test]
 fn a_copy_that_arrives_is_told_from_one_that_is_lost() {
-    // The first copy arrives, and then the second is lost; or the other way round.
-    for (first, second, expected_ms) in [(Luck::default(), LOST, 0), (LOST, Luck::default(), 10)] {
-        let mut talk = Talk::new();
-        let connected = talk.open(0);
-        let seq = talk.sent[UP];
-        talk.push(UP, connected, ACK, 200, b'x', first);
-        talk.push_at(UP, connected + 10 * MS, ACK, (seq, 200, b'x'), second);
-        let asked = connected + expected_ms * MS + DELAY;
-        let answered = talk.data(DOWN, asked, 300);
-        talk.ack(UP, answered);
-        let found = talk.both();
-        assert_eq!(found.connections[0].lost, Some(1));
-        assert_eq!(
-            found.connections[0].exchanges[0].duration_ns,
-            2 * RTT + expected_ms * MS
-        );
+    for (apart_ms, ids) in [(10, Some(0)), (10, None), (1, Some(0))] {
+        for arrives in [0, 1] {
+            let mut talk = Talk::new();
+            talk.ids = ids;
+            let connected = talk.open(0);
+            let seq = talk.sent[UP];
+            let luck = [0, 1].map(|copy| {
+                if copy == arrives {
+                    Luck::default()
+                } else {
+                    LOST
+                }
+            });
+            let first = talk.push(UP, connected, ACK, 200, b'x', luck[0]);
+            let again = connected + apart_ms * MS;
+            talk.push_at(UP, again, ACK, (seq, 200, b'x'), luck[1]);
+            let asked = first + arrives * apart_ms * MS;
+            let answered = talk.data(DOWN, asked, 300);
+            talk.ack(UP, answered);
+            let found = explain(&[talk.capture(0), talk.capture(1)], Some(1)).unwrap();
+            let connection = &found.connections[0];
+            assert_eq!(connection.lost, Some(1));
+            assert_eq!(
+                connection.exchanges[0].duration_ns,
+                2 * RTT + arrives * apart_ms * MS
+            );
+            // The fourth and the fifth packet of the client, of which the server has one.
+            let number = Some(4 + arrives as u32);
+            assert!(
+                found.packets.contains(&[number, Some(4)]),
+                "{:?}",
+                found.packets
+            );
+        }
     }
 }
 
@@ -148,16 +171,16 @@ fn segments_of_an_offloading_sender_are_those_on_the_wire() {
     let asked = talk.data(UP, connected, 200);
     let seq = talk.sent[DOWN];
     talk.push(DOWN, asked, ACK, 2_920, b'x', NOT_AT_CLIENT);
-    for number in 0..2 {
-        let place = seq.wrapping_add(1_460 * number);
-        talk.push_at(DOWN, asked, ACK, (place, 1_460, b'x'), NOT_AT_SERVER);
+    for (place, payload) in [(0, 1_000), (1_000, 1_000), (2_000, 920)] {
+        let segment = (seq.wrapping_add(place), payload, b'x');
+        talk.push_at(DOWN, asked, ACK, segment, NOT_AT_SERVER);
     }
     let found = talk.both();
     let connection = &found.connections[0];
     assert!(connection.has_offload);
     assert_eq!(
         (connection.lost, connection.missed, connection.packets),
-        (Some(0), [0, 0], 6)
+        (Some(0), [0, 0], 7)
     );
     assert_eq!(
         parts(&found, 0),
@@ -214,4 +237,50 @@ fn a_packet_that_is_captured_on_two_interfaces_is_one() {
     );
     assert_eq!(parts(&found, 0), SLOW);
     assert_eq!(talk.at(0).connections[0].copies, Some(0));
+}
+
+#[test]
+fn an_end_may_have_waited_for_what_both_captures_missed() {
+    for (luck, server) in [(Luck::default(), Some(20)), (NOWHERE, None)] {
+        let mut talk = Talk::new();
+        let connected = talk.open(0);
+        talk.data(UP, connected, 200);
+        let body = talk.push(UP, connected + 60 * MS, ACK, 100, b'x', luck);
+        let answered = talk.data(DOWN, body + 20 * MS, 300);
+        talk.ack(UP, answered);
+        let found = talk.both();
+        let missing = server.map_or(100, |_| 0);
+        assert_eq!(found.connections[0].missing_bytes, [missing; 2]);
+        let of_server = parts(&found, 0)
+            .into_iter()
+            .find(|(part, _)| *part == Part::Server);
+        assert_eq!(of_server.map(|(_, ms)| ms), server);
+    }
+}
+
+#[test]
+fn connections_of_a_port_in_turn_are_told_apart_and_those_the_other_way_left_out() {
+    let mut first = slow_server();
+    let mut second = Talk::new();
+    second.sent = [5_000, 9_000];
+    let connected = second.open(1_000 * MS);
+    let asked = second.data(UP, connected, 200);
+    second.data(DOWN, asked, 300);
+    let mut third = Talk::new();
+    third.sent = [6_000, 10_000];
+    third.open(2_000 * MS);
+    third.frames.reverse();
+    for other in [second, third] {
+        for (frames, others) in first.frames.iter_mut().zip(other.frames) {
+            frames.extend(others);
+        }
+    }
+    let found = first.both();
+    let exchanges = found.connections.iter().map(|of| of.exchanges.len());
+    assert_eq!(exchanges.collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(found.connections[1].exchanges[0].number, 2);
+    assert_eq!(
+        (found.left_out.reversed, found.left_out.in_one_capture),
+        (1, 0)
+    );
 }
