@@ -120,7 +120,7 @@ impl Walker {
 
 /// Returns an exchange as a request. Nothing is known from the ends' programs. HTTP/1.1 is the version whose rules need
 /// the least of them: none applies to HTTP/1.1 alone within an exchange that begins with its request.
-fn request(span: &Span, port: u16) -> Request {
+fn request(span: &Span, port: u16) -> Request<'static> {
     Request {
         http: Http::One,
         port,
@@ -132,6 +132,7 @@ fn request(span: &Span, port: u16) -> Request {
         nodelay: [false; 2],
         served: None,
         request_bytes: span.request_bytes,
+        sender: None,
     }
 }
 

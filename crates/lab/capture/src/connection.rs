@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use link::tap::{ACK, FIN, SYN};
+use link::tap::{ACK, FIN, SYN, TcpOptions};
 
 use crate::frame::Segment;
 use crate::ranges::Ranges;
@@ -29,6 +29,7 @@ pub(crate) struct Placed {
     pub(crate) acked: Option<u64>,
     pub(crate) flags: u8,
     pub(crate) window: u16,
+    pub(crate) options: TcpOptions,
     pub(crate) stamp: Option<u32>,
     pub(crate) ip_id: u16,
     pub(crate) ip_version: u8,
@@ -164,6 +165,7 @@ fn established((client, isn): (SocketAddr, u32), segments: &[Segment]) -> Option
             acked: acked.and_then(|acked| unwrapped(acked, ends[1 - side])),
             flags: segment.flags,
             window: segment.window,
+            options: segment.options,
             stamp: segment.stamp,
             ip_id: segment.ip_id,
             ip_version: if segment.source.is_ipv4() { 4 } else { 6 },

@@ -53,6 +53,8 @@ impl Transit {
             ip_version: self.placed.ip_version,
             ecn: self.placed.ecn,
             stray: false,
+            window: self.placed.window,
+            options: self.placed.options,
         }
     }
 

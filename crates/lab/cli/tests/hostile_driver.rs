@@ -42,7 +42,11 @@ const LIES: [(&str, &str, &str); 17] = [
         "h1",
         "should be GET /bytes/100000, the server saw GET /bytes/10",
     ),
-    ("starts-late", "h2", "whose first packet, packet 0, crossed the link"),
+    (
+        "starts-late",
+        "h2",
+        "whose first packet, packet 0, crossed the link",
+    ),
     ("ends-early", "h2", "ends after"),
     ("time-before-start", "h2", "ns before the run was sent"),
     (

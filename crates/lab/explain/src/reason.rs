@@ -131,8 +131,8 @@ fn is_answer(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     let sent = own.sums_before(number);
     let before = own.sums_until(seen.packets, seen.request.start_ns);
     let received = seen.received(number);
-    let (acked, _) = received.received_before(seen.packets, seen.delivery_ns(receipt));
-    let outstanding = packet.end.saturating_sub(acked.unwrap_or(0));
+    let before_receipt = received.received_before(seen.packets, seen.delivery_ns(receipt));
+    let outstanding = packet.end.saturating_sub(before_receipt.acked.unwrap_or(0));
     let has_room = seen.request.http.transport() == Transport::Tcp
         && outstanding <= LEAST_WINDOW_BYTES
         && sent.bytes - before.bytes <= LEAST_CREDIT_BYTES
