@@ -228,3 +228,15 @@ fn a_probe_of_an_idle_connection_is_no_repair() {
         );
     }
 }
+
+/// The server may hold its second short segment back until the first is acknowledged, or have nothing to send before.
+#[test]
+fn what_the_other_end_waited_for_is_unexplained() {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let asked = talk.data(UP, connected, 200);
+    let answered = talk.data(DOWN, asked, 100);
+    let acked = talk.ack(UP, answered);
+    talk.data(DOWN, acked, 100);
+    assert_eq!(named(&talk.at(0)), []);
+}
