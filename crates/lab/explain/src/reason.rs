@@ -226,7 +226,7 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     }
     let was_full = receive_window::was_full(seen, number, receipt);
     let waited_for_credit = was_full || told.is_none() && waited_for_credit(seen, number, receipt);
-    if !was_handed_over && !waited_for_credit && has_room(seen, number, receipt) {
+    if !was_handed_over && !waited_for_credit && has_room(seen, number) {
         return None;
     }
     Some(match has_lost(seen, number) {
@@ -236,18 +236,20 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     })
 }
 
-/// Reports whether a sender's congestion window had room although nothing told it so by then: fewer packets were under way
-/// than fill the window that it began with, and nothing has made it smaller. QUIC's acknowledgements are encrypted.
-fn has_room(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+/// Reports whether a sender's congestion window had room when it stopped before a packet: fewer packets were under way than
+/// fill the window that it began with, and nothing has made that smaller. QUIC's acknowledgements are encrypted.
+fn has_room(seen: &Observed<'_>, number: usize) -> bool {
     let (own, received) = (seen.own(number), seen.received(number));
     let is_tcp = seen.request.http.transport() == Transport::Tcp;
     let lost = own.sums_before(number).dropped + received.sums_before(number).dropped;
     if !is_tcp || lost > 0 {
         return false;
     }
-    let acked = received
-        .received_before(seen.packets, seen.delivery_ns(receipt))
-        .acked;
+    let Some((last, _)) = own.before(number) else {
+        return false;
+    };
+    let stopped_ns = seen.packet(last).arrival_ns;
+    let acked = received.received_before(seen.packets, stopped_ns + 1).acked;
     let before = own.sent[..own.sent.partition_point(|&at| at < number)]
         .iter()
         .rev();

@@ -90,6 +90,32 @@ fn a_sender_whose_window_may_be_full_waits_for_it() {
     }
 }
 
+/// Ten packets fill the window that a connection begins with. Two acknowledgements of half of them each come at once, and the
+/// sender goes on after both.
+#[test]
+fn acknowledgements_that_come_together_leave_no_room_before_them() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let delivered = [0, 1].map(|half| {
+        let sent = asked + half * MS;
+        (0..5).map(|_| tape.send(Down, sent, FULL)).max().unwrap()
+    });
+    tape.send(Up, delivered[0], 0);
+    let acked = tape.send(Up, delivered[1], 0);
+    let end = tape.send(Down, acked + MS, FULL);
+    let parts = tape.parts(&Request {
+        served: Some(Served {
+            responded_ns: Some(asked),
+            ..served(asked, acked + MS).unwrap()
+        }),
+        ..request(Transport::Tcp, start, end)
+    });
+    let waited = [Part::CongestionWindow, Part::Server].map(|part| parts[part]);
+    assert_eq!(waited, [RTT, 2 * MS], "{parts:?}");
+}
+
 /// The same packets, but the server had handed over everything: its transport waited.
 #[test]
 fn a_sender_that_has_all_waits_for_its_window() {
