@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::tap::SYN;
-
 /// Kinds of options (RFC 9293 section 3.2, RFC 7323 section 2.2, RFC 2018 sections 2 and 3).
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
@@ -39,8 +37,7 @@ pub enum Sack {
 impl TcpOptions {
     /// Parses the options of a segment, which follow the fixed 20 bytes of its header. `ack` is its acknowledgement
     /// number. Everything behind the first malformed option is ignored.
-    pub fn parse(options: &[u8], flags: u8, ack: u32) -> TcpOptions {
-        let is_syn = flags & SYN != 0;
+    pub fn parse(options: &[u8], is_syn: bool, ack: u32) -> TcpOptions {
         let mut parsed = TcpOptions::default();
         let mut rest = options;
         while let Some((kind, value, after)) = split_option(rest) {
@@ -89,7 +86,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::tap::ACK;
 
     fn scaled(shift: u8) -> TcpOptions {
         TcpOptions {
@@ -115,11 +111,10 @@ mod tests {
             sack: Sack::Permitted,
             ..scaled(7)
         };
-        assert_eq!(TcpOptions::parse(&linux, SYN, 0), expected);
-        assert_eq!(TcpOptions::parse(&linux, SYN | ACK, 9), expected);
+        assert_eq!(TcpOptions::parse(&linux, true, 0), expected);
         // Only a SYN may have them (RFC 7323 section 2.2, RFC 2018 section 2).
-        assert_eq!(TcpOptions::parse(&linux, ACK, 9), TcpOptions::default());
-        assert_eq!(TcpOptions::parse(&[3, 3, 15], SYN, 0), scaled(14));
+        assert_eq!(TcpOptions::parse(&linux, false, 9), TcpOptions::default());
+        assert_eq!(TcpOptions::parse(&[3, 3, 15], true, 0), scaled(14));
     }
 
     #[test]
@@ -130,13 +125,13 @@ mod tests {
             [vec![1, 1, 5, 2 + blocks.len() as u8], blocks].concat()
         };
         let later = sack(&[block(300, 400), block(100, 200)]);
-        assert_eq!(TcpOptions::parse(&later, ACK, 50), up_to(400));
+        assert_eq!(TcpOptions::parse(&later, false, 50), up_to(400));
         let wrapped = sack(&[block(u32::MAX - 9, u32::MAX), block(5, 20)]);
-        assert_eq!(TcpOptions::parse(&wrapped, ACK, u32::MAX - 99), up_to(20));
+        assert_eq!(TcpOptions::parse(&wrapped, false, u32::MAX - 99), up_to(20));
         let four = sack(&[block(9, 10), block(7, 8), block(5, 6), block(3, 4)]);
-        assert_eq!(TcpOptions::parse(&four, ACK, 1), up_to(10));
+        assert_eq!(TcpOptions::parse(&four, false, 1), up_to(10));
         // A SYN reports nothing that was received.
-        assert_eq!(TcpOptions::parse(&later, SYN, 50), TcpOptions::default());
+        assert_eq!(TcpOptions::parse(&later, true, 50), TcpOptions::default());
     }
 
     #[test]
@@ -153,24 +148,24 @@ mod tests {
             &[0, 3, 3, 7],
             &[8, 0, 3, 3, 7],
         ] {
-            assert_eq!(TcpOptions::parse(malformed, SYN, 0), TcpOptions::default());
+            assert_eq!(TcpOptions::parse(malformed, true, 0), TcpOptions::default());
         }
         // Blocks of less than eight bytes, and none.
         for blocks in [&[5, 9, 0, 0, 0, 1, 0, 0, 0][..], &[5, 2], &[5, 10, 0, 0]] {
-            assert_eq!(TcpOptions::parse(blocks, ACK, 0), TcpOptions::default());
+            assert_eq!(TcpOptions::parse(blocks, false, 0), TcpOptions::default());
         }
         // What stands before a malformed option counts.
-        assert_eq!(TcpOptions::parse(&[3, 3, 7, 4, 0], SYN, 0), scaled(7));
+        assert_eq!(TcpOptions::parse(&[3, 3, 7, 4, 0], true, 0), scaled(7));
     }
 
     proptest! {
         #[test]
         fn any_options_are_parsed(
             options in prop::collection::vec(any::<u8>(), 0..64),
-            flags in any::<u8>(),
+            is_syn in any::<bool>(),
             ack in any::<u32>(),
         ) {
-            let parsed = TcpOptions::parse(&options, flags, ack);
+            let parsed = TcpOptions::parse(&options, is_syn, ack);
             prop_assert!(parsed.window_shift.is_none_or(|shift| shift <= MAX_WINDOW_SHIFT));
         }
     }

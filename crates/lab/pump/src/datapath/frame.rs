@@ -154,7 +154,8 @@ fn parse_transport(upper: &[u8], parsed: &mut Parsed) {
             parsed.window = u16_at(14);
             let header_len = usize::from(upper[12] >> 4).max(5) * 4;
             let (header, payload) = upper.split_at_checked(header_len).unwrap_or((upper, &[]));
-            parsed.options = TcpOptions::parse(&header[20..], parsed.tcp_flags, parsed.ack);
+            parsed.options =
+                TcpOptions::parse(&header[20..], parsed.tcp_flags & SYN != 0, parsed.ack);
             payload
         }
         (UDP, 8..) => {
