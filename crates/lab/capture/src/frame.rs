@@ -6,7 +6,7 @@ use etherparse::{
     EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, TcpOptionElement, TcpOptionsIterator,
     ether_type,
 };
-use link::tap::TcpOptions;
+use link::tap::{SYN, TcpOptions};
 
 use crate::error::{CaptureError, Place};
 use crate::file::Frame;
@@ -194,7 +194,7 @@ pub(crate) fn content(file: &str, frame: &Frame<'_>) -> Result<Content, CaptureE
         ack: word(8),
         flags: fixed[13],
         window: half(14),
-        options: TcpOptions::parse(options, fixed[13], word(8)),
+        options: TcpOptions::parse(options, fixed[13] & SYN != 0, word(8)),
         payload_bytes: payload_bytes as u32,
         // Short frames of Ethernet are padded.
         first_byte: tcp.get(header_bytes).copied().filter(|_| payload_bytes > 0),
