@@ -4,8 +4,8 @@ use explain::Part;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-/// Where the difference between two arms is, part by part: the means over the middle half of the pairs that the
-/// verdict compares, sorted by their difference.
+/// Where the difference between two arms is, part by part: the means over half of the pairs that the verdict
+/// compares. They are neighbours in order of their difference, and their mean is nearest to the verdict's estimate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
     /// Whether the parts explain the difference.
@@ -34,7 +34,7 @@ pub enum ReasonOutcome {
     Unexplained,
     /// No part is 10 % of the estimate.
     Scattered,
-    /// More than a tenth of the middle half of the pairs lacks parts.
+    /// More than a tenth of that half of the pairs lacks parts.
     Incomplete,
 }
 

@@ -1,5 +1,7 @@
 //! Takes a decided difference apart: its parts over the pairs that the verdict compares, and whether they explain it.
 
+use std::ops::Range;
+
 use explain::Part;
 use stats::{Span, Verdict};
 
@@ -13,8 +15,10 @@ use crate::words::reason::reason_words;
 
 /// The sum of the parts may differ from the estimate by the margin, or by this share of the estimate.
 const SUM_SHARE: f64 = 0.05;
-/// Of the middle half of the pairs, at most this share may lack parts.
+/// Of the half of the pairs that is taken, at most this share may lack parts.
 const LACKING_SHARE: f64 = 0.1;
+/// Stands for a time without a bound: 12 days, whose sums are exact to 1 µs.
+const ENDLESS_NS: f64 = 1e15;
 
 /// A step that both arms made in the same block.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,9 +68,8 @@ pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64)
         return None;
     }
     pairs.sort_by(|a, b| position(a, estimate_ns).total_cmp(&position(b, estimate_ns)));
-    let quarter = pairs.len() / 4;
-    let middle = &pairs[quarter..pairs.len() - quarter];
-    let explained: Vec<(f64, &[PartTimes; 2])> = (middle.iter())
+    let taken = &pairs[half_around(&pairs, estimate_ns)];
+    let explained: Vec<(f64, &[PartTimes; 2])> = (taken.iter())
         .filter_map(|pair| Some((pair.difference.known()?, pair.parts.as_ref()?)))
         .collect();
     let n = explained.len().max(1) as f64;
@@ -98,8 +101,8 @@ pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64)
         parts,
     };
     let tolerance_ns = comparison.margin_ns.max(SUM_SHARE * estimate_ns.abs());
-    let lacking = middle.len() - explained.len();
-    reason.outcome = if lacking as f64 > LACKING_SHARE * middle.len() as f64 {
+    let lacking = taken.len() - explained.len();
+    reason.outcome = if lacking as f64 > LACKING_SHARE * taken.len() as f64 {
         ReasonOutcome::Incomplete
     } else if (sum_ns - estimate_ns).abs() > tolerance_ns {
         ReasonOutcome::SumDiffers
@@ -110,8 +113,28 @@ pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64)
     } else {
         ReasonOutcome::Explained
     };
-    reason.words = reason_words(&reason, estimate_ns, middle.len(), rtt_ns);
+    reason.words = reason_words(&reason, estimate_ns, taken.len(), rtt_ns);
     Some(reason)
+}
+
+/// Returns the half of the sorted pairs whose mean difference is nearest to the estimate: neighbours, and of several such
+/// halves the one nearest to the middle.
+fn half_around(pairs: &[Pair], estimate_ns: f64) -> Range<usize> {
+    let quarter = pairs.len() / 4;
+    let taken = pairs.len() - 2 * quarter;
+    let mut sums = vec![0.0];
+    for pair in pairs {
+        let at_ns = position(pair, estimate_ns).clamp(-ENDLESS_NS, ENDLESS_NS);
+        sums.push(sums[sums.len() - 1] + at_ns - estimate_ns);
+    }
+    let distance_ns = |from: usize| (sums[from + taken] - sums[from]).abs() / taken as f64;
+    // To 1 µs, so that halves that differ by rounding alone are equal.
+    let rank = |&from: &usize| {
+        let distance_us = (distance_ns(from) / 1e3).round() as u64;
+        (distance_us, from.abs_diff(quarter))
+    };
+    let from = (0..=2 * quarter).min_by_key(rank).unwrap_or(0);
+    from..from + taken
 }
 
 /// Returns where a pair stands among all pairs sorted by difference. One of which nothing is known stands in the

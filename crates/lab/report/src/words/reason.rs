@@ -8,14 +8,9 @@ const MOST_PARTS: usize = 3;
 /// An arm whose round trips of a kind are less than this share of the baseline's has none of them.
 const GONE_SHARE: f64 = 0.05;
 
-/// Returns what a reason says of a difference with this estimate. `middle` is the number of pairs in its middle half,
-/// with and without parts.
-pub(crate) fn reason_words(
-    reason: &Reason,
-    estimate_ns: f64,
-    middle: usize,
-    rtt_ns: u64,
-) -> String {
+/// Returns what a reason says of a difference with this estimate. `taken` is the number of pairs that are taken for
+/// it, with and without parts.
+pub(crate) fn reason_words(reason: &Reason, estimate_ns: f64, taken: usize, rtt_ns: u64) -> String {
     let estimate = signed_ms(estimate_ns);
     match reason.outcome {
         ReasonOutcome::Explained => because(reason, estimate_ns, rtt_ns),
@@ -31,7 +26,7 @@ pub(crate) fn reason_words(
             format!("no reason: no part is 10 % of the estimate of {estimate}")
         }
         ReasonOutcome::Incomplete => {
-            format!("no reason: {} of {middle} pairs have parts", reason.pairs)
+            format!("no reason: {} of {taken} pairs have parts", reason.pairs)
         }
     }
 }

@@ -166,9 +166,9 @@ fn many_small_parts_are_no_reason() {
     );
 }
 
-/// A quarter of the pairs at each end does not count: not a slow request, and not one that failed.
+/// Half of the pairs do not count: not a slow request, and not one that failed.
 #[test]
-fn only_the_middle_half_counts() {
+fn only_the_half_around_the_estimate_counts() {
     let mut pairs = h3_against_h2(0.0);
     pairs[0] = pair(&[(Part::LossTimer, 900.0)], &[]);
     pairs[3] = without_parts(Span::at_least(10_000.0 * MS));
@@ -178,6 +178,29 @@ fn only_the_middle_half_counts() {
         (of.outcome, of.pairs, of.sum_ns),
         (ReasonOutcome::Explained, 4, -56.0 * MS)
     );
+}
+
+/// Small and large files: the estimate is near the difference of the large ones, which are the reason.
+#[test]
+fn the_half_that_is_nearest_to_the_estimate_counts() {
+    let of = |client_ms: f64| pair(&[(Part::Client, client_ms)], &[]);
+    let differences = [
+        -600.0, -500.0, 0.0, 1.0, 2.0, 140.0, 150.0, 160.0, 290.0, 300.0,
+    ];
+    let pairs: Vec<Pair> = differences.map(of).into();
+    let sum_ms = |estimate_ms| {
+        let of = reason(
+            &comparison(Verdict::Slower, estimate_ms),
+            pairs.clone(),
+            RTT_NS,
+        );
+        let of = of.unwrap();
+        (of.pairs, of.sum_ns / MS)
+    };
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    assert_eq!(sum_ms(170.0), (6, mean(&differences[4..])));
+    assert_eq!(sum_ms(75.0), (6, mean(&differences[2..8])));
+    assert_eq!(sum_ms(1e4), (6, mean(&differences[4..])));
 }
 
 #[test]
