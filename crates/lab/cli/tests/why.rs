@@ -135,7 +135,7 @@ fn causes() -> Vec<Cause> {
             server: "narrow",
             ..cause(
                 "a small receive buffer of the server",
-                &["flow_control"],
+                &["receive_window"],
                 &["h1", "h2", "grpc"],
             )
         },

@@ -25,9 +25,11 @@ pub enum Part {
     CongestionWindow,
     /// The same, after packets of the call were lost.
     WindowAfterLoss,
-    /// Round trips in which a sender waited for credit although its congestion window had room (RFC 9113 section 6.9), or
-    /// for room in TCP's receive window (RFC 9293 section 3.8.6).
+    /// Round trips in which a sender waited for credit of HTTP/2 or QUIC although its congestion window had room (RFC 9113
+    /// section 6.9, RFC 9000 section 4).
     FlowControl,
+    /// Round trips in which a sender waited for room in TCP's receive window (RFC 9293 section 3.8.6).
+    ReceiveWindow,
     /// The client waited until an earlier response on the HTTP/1.1 connection was complete (RFC 9112 section 9.3).
     ConnectionBusy,
     /// The round trip of request and response.
@@ -54,7 +56,7 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order in which they are shown.
-    pub const ALL: [Part; 22] = [
+    pub const ALL: [Part; 23] = [
         Part::TcpHandshake,
         Part::TlsHandshake,
         Part::QuicHandshake,
@@ -67,6 +69,7 @@ impl Part {
         Part::CongestionWindow,
         Part::WindowAfterLoss,
         Part::FlowControl,
+        Part::ReceiveWindow,
         Part::LinkBusy,
         Part::LinkBusyCopies,
         Part::LinkBusyOthers,
@@ -93,6 +96,7 @@ impl Part {
             Part::CongestionWindow => "congestion_window",
             Part::WindowAfterLoss => "window_after_loss",
             Part::FlowControl => "flow_control",
+            Part::ReceiveWindow => "receive_window",
             Part::Exchange => "exchange",
             Part::LinkBusy => "link_busy",
             Part::LinkBusyCopies => "link_busy_copies",
@@ -120,6 +124,7 @@ impl Part {
                 | Part::CongestionWindow
                 | Part::WindowAfterLoss
                 | Part::FlowControl
+                | Part::ReceiveWindow
                 | Part::Exchange
                 | Part::LossFast
         )

@@ -224,8 +224,10 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     if let (Some(sender), Some(true)) = (seen.request.sender, told) {
         return (sender.was_blocked && is_prompt).then_some(Part::FlowControl);
     }
-    let was_full = receive_window::was_full(seen, number, receipt);
-    let waited_for_credit = was_full || told.is_none() && waited_for_credit(seen, number, receipt);
+    if receive_window::was_full(seen, number, receipt) {
+        return Some(Part::ReceiveWindow);
+    }
+    let waited_for_credit = told.is_none() && waited_for_credit(seen, number, receipt);
     if !was_handed_over && !waited_for_credit && has_room(seen, number) {
         return None;
     }

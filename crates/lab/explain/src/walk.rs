@@ -166,7 +166,7 @@ impl Walk<'_> {
         if let Some(next) = self.first_response(number) {
             return next;
         }
-        if under_way == Part::FlowControl
+        if under_way == Part::ReceiveWindow
             && let Some(data) = unread_before(&self.seen, number)
         {
             self.charge(self.seen.delivery_ns(data), endpoint(packet), Some(number));
@@ -188,8 +188,8 @@ impl Walk<'_> {
         };
         let received_ns = self.seen.delivery_ns(receipt);
         let waited_ns = packet.arrival_ns - received_ns;
-        if under_way == Part::FlowControl && is_probe(&self.seen, number) {
-            self.charge(received_ns, Part::FlowControl, Some(number));
+        if under_way == Part::ReceiveWindow && is_probe(&self.seen, number) {
+            self.charge(received_ns, Part::ReceiveWindow, Some(number));
             return Next::Delivered(receipt, under_way);
         }
         if let Some(part) = repair(&self.seen, number, before.previous, waited_ns) {
@@ -240,12 +240,21 @@ impl Walk<'_> {
     fn before(&self, number: usize) -> Before {
         let packet = self.seen.packet(number);
         let received = &self.seen.received(number).delivered;
-        let is_awaited = self.awaits_request(number);
+        let latest = |is_wanted: &dyn Fn(&Packet) -> bool| {
+            self.seen.latest(received, packet.arrival_ns, is_wanted)
+        };
+        let is_tcp = self.seen.request.http.transport() == Transport::Tcp;
+        let receipt = match latest(&|_| true) {
+            _ if self.awaits_request(number) => latest(&|received| self.is_news(received)),
+            // Over TCP an acknowledgement answers data or a probe of a window, and no other acknowledgement.
+            Some(last) if is_tcp && !packet.has_data && !is_probe(&self.seen, last) => {
+                latest(&|received| received.has_data)
+            }
+            last => last,
+        };
         Before {
             previous: self.seen.own(number).before(number).map(|(at, _)| at),
-            receipt: self.seen.latest(received, packet.arrival_ns, |received| {
-                !is_awaited || self.is_news(received)
-            }),
+            receipt,
         }
     }
 
@@ -333,7 +342,7 @@ impl Walk<'_> {
         };
         let part = match repaired {
             Some(part) => part,
-            None if under_way == Part::FlowControl && is_probe(&self.seen, number) => under_way,
+            None if under_way == Part::ReceiveWindow && is_probe(&self.seen, number) => under_way,
             None if is_transfer && had_all && pause_ns >= PACED_NS => Part::Timer,
             None => endpoint(packet),
         };

@@ -54,7 +54,7 @@ const UNSCALED: TcpOptions = TcpOptions {
 
 #[test]
 fn a_window_of_64_kib_costs_a_round_trip_each_time_it_is_full() {
-    let expected = [(Part::Exchange, RTT), (Part::FlowControl, 2 * RTT)];
+    let expected = [(Part::Exchange, RTT), (Part::ReceiveWindow, 2 * RTT)];
     assert_eq!(download(with_options([UNSCALED; 2]), HELD), expected);
     // The room of 1,135 bytes that is left holds no full segment.
     assert_eq!(65_535 - HELD * u32::from(FULL), 1_135);
@@ -62,7 +62,7 @@ fn a_window_of_64_kib_costs_a_round_trip_each_time_it_is_full() {
 
 #[test]
 fn windows_are_scaled_only_if_both_ends_offer_it() {
-    let full = [(Part::Exchange, RTT), (Part::FlowControl, 2 * RTT)];
+    let full = [(Part::Exchange, RTT), (Part::ReceiveWindow, 2 * RTT)];
     for options in [[scaled(7), UNSCALED], [UNSCALED, scaled(7)]] {
         assert_eq!(download(with_options(options), HELD), full, "{options:?}");
     }
@@ -114,7 +114,7 @@ fn a_burst_beyond_an_earlier_edge_is_no_full_window() {
     }
     let end = tape.send(Down, acked[1], FULL);
     let parts = of_response(&tape, start, asked, end);
-    assert_eq!(parts[Part::FlowControl], 0, "{parts:?}");
+    assert_eq!(parts[Part::ReceiveWindow], 0, "{parts:?}");
 }
 
 /// The last segment that fits leaves 0.5 ms before an acknowledgement makes room for another one.
@@ -126,7 +126,7 @@ fn a_window_that_fills_at_the_last_moment_is_full() {
     tape.send(Down, acked - MS / 2, FULL);
     let end = tape.send(Down, acked, FULL);
     let parts = of_response(&tape, start, asked, end);
-    assert_eq!(parts[Part::FlowControl], RTT, "{parts:?}");
+    assert_eq!(parts[Part::ReceiveWindow], RTT, "{parts:?}");
 }
 
 /// A server that sends more than the window of which the link knows.
@@ -145,7 +145,10 @@ fn a_segment_beyond_the_window_did_not_wait_for_it() {
 /// A short last segment would have fitted into the room that was left.
 #[test]
 fn room_for_the_next_segment_is_room() {
-    for (last, part) in [(1_135, Part::CongestionWindow), (1_136, Part::FlowControl)] {
+    for (last, part) in [
+        (1_135, Part::CongestionWindow),
+        (1_136, Part::ReceiveWindow),
+    ] {
         let mut tape = with_options([UNSCALED; 2]);
         let (start, asked) = ask(&mut tape);
         let first = flight(&mut tape, asked, HELD);
@@ -167,7 +170,7 @@ fn acknowledgements_that_are_handled_together_open_the_window_together() {
     let second = tape.send(Up, asked + DELAY + MS / 2, 0);
     let end = tape.send(Down, second, FULL);
     let parts = of_response(&tape, start, asked, end);
-    assert_eq!(parts[Part::FlowControl], RTT, "{parts:?}");
+    assert_eq!(parts[Part::ReceiveWindow], RTT, "{parts:?}");
 }
 
 /// The client's application reads 400 ms late: its window is closed until then. The server may probe it meanwhile, with
@@ -195,7 +198,7 @@ fn a_client_that_reads_late_is_charged_until_it_opens_its_window() {
         tape.last().seq = next;
         let expected = [
             (Part::Exchange, RTT),
-            (Part::FlowControl, RTT),
+            (Part::ReceiveWindow, RTT),
             (Part::Client, 400 * MS),
         ];
         let parts = of_response(&tape, start, asked, end);
@@ -214,7 +217,7 @@ fn asked_bytes(tape: &Tape) -> u32 {
 
 /// The client opens its window only when it is asked: a timer of the server is what made it.
 #[test]
-fn a_window_that_a_probe_opens_is_flow_control() {
+fn a_window_that_a_probe_opens_was_full() {
     for first_is_lost in [false, true] {
         let mut tape = with_options([UNSCALED; 2]);
         tape.windows[0] = 10 * FULL;
@@ -231,7 +234,7 @@ fn a_window_that_a_probe_opens_is_flow_control() {
         let parts = of_response(&tape, start, asked, end);
         let expected = [
             (Part::Exchange, RTT),
-            (Part::FlowControl, 2 * RTT + 200 * MS),
+            (Part::ReceiveWindow, 2 * RTT + 200 * MS),
         ];
         assert_eq!(present(&parts), expected, "{first_is_lost}");
     }
@@ -264,7 +267,7 @@ fn an_upload_waits_for_the_servers_window() {
     });
     let expected = [
         (Part::Exchange, RTT),
-        (Part::FlowControl, RTT),
+        (Part::ReceiveWindow, RTT),
         (Part::Server, MS),
     ];
     assert_eq!(present(&parts), expected);

@@ -16,6 +16,7 @@ pub(crate) fn part_words(part: Part) -> &'static str {
         Part::CongestionWindow => "congestion window",
         Part::WindowAfterLoss => "window after loss",
         Part::FlowControl => "flow control",
+        Part::ReceiveWindow => "TCP receive window",
         Part::Exchange => "request and response",
         Part::LinkBusy => "link busy",
         Part::LinkBusyCopies => "link busy (copies)",
