@@ -18,6 +18,12 @@ const REPEATS: u32 = 3;
 /// Packets leave late by a tenth of a millisecond, and a round trip has two.
 const LINK_MARGIN_MS: f64 = 1.0;
 
+/// Linux delays an acknowledgement by 40 ms, and its clock may tick every 4 ms.
+const DELAYED_ACK_MS: f64 = 40.0;
+const DELAYED_ACK_MARGIN_MS: f64 = 8.0;
+/// The segment that waits for its acknowledgement may have left a little before the request.
+const SECOND_NAGLE_MARGIN_MS: f64 = 15.0;
+
 const FILE_BYTES: u64 = 2_000_000;
 const RATE_BPS: u64 = 10_000_000;
 /// What slow start leaves unused.
@@ -36,6 +42,7 @@ pub(super) fn known(examination: &mut Examination<'_>) -> Vec<Check> {
         .flat_map(|stack| new_connection(examination, stack))
         .collect();
     checks.extend(long_chain(examination));
+    checks.extend(nagle(examination));
     for stack in STACKS {
         if matches!(stack.protocol, Protocol::H2 | Protocol::H3) {
             checks.extend(saturated_link(examination, stack));
@@ -75,6 +82,46 @@ fn long_chain(examination: &mut Examination<'_>) -> Vec<Check> {
         );
     }
     examination.chain = Chain::Typical;
+    checks
+}
+
+/// Checks the waits of OkHttp, where it is installed. It leaves Nagle's algorithm on, so that the second segment of each
+/// request waits for the acknowledgement of the first (RFC 896). After its first request on a connection the server
+/// delays that acknowledgement (RFC 1122 section 4.2.3.2).
+fn nagle(examination: &mut Examination<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (name, waits) in [("okhttp", true), ("okhttp-nodelay", false)] {
+        let stack = KnownStack {
+            name,
+            protocol: Protocol::H2,
+        };
+        let found = examination.lab.stacks.find(name);
+        if found.is_err() || found.is_ok_and(|driver| driver.missing().is_some()) {
+            continue;
+        }
+        let workload = Workload::expand(&[Step::Repeat {
+            times: REPEATS,
+            steps: vec![Step::Reconnect(Reconnect::Cold), call(), call()],
+        }]);
+        checks.extend(examination.examine(&far(), &stack, &workload, |measured| {
+            let round_trip_ms = if waits { RTT_MS } else { 0.0 };
+            let delay_ms = if waits { DELAYED_ACK_MS } else { 0.0 };
+            [
+                (true, Part::Nagle, round_trip_ms, LINK_MARGIN_MS),
+                (false, Part::Nagle, round_trip_ms, SECOND_NAGLE_MARGIN_MS),
+                (false, Part::DelayedAck, delay_ms, DELAYED_ACK_MARGIN_MS),
+            ]
+            .into_iter()
+            .map(|(is_first, part, expected_ms, margin_ms)| {
+                let calls = measured.calls.iter().filter(|call| call.first == is_first);
+                let times = calls.map(|call| part_ms(call, part)).collect();
+                let which = if is_first { "first" } else { "second" };
+                let name = format!("{}: {which} request waits: {}", stack.label(), part.name());
+                check(name, expected_ms, median(times), margin_ms, "ms")
+            })
+            .collect()
+        }));
+    }
     checks
 }
 
