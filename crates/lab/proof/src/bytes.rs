@@ -104,13 +104,18 @@ impl Delivered {
         let mut delivered = Delivered::default();
         for packets in sockets {
             let from = packets.partition_point(|p| p.arrival_ns < from_ns);
+            let packets = &packets[from..];
             // A packet departs after it has arrived, so none behind these counts.
-            let packets = packets[from..]
-                .iter()
-                .take_while(|p| p.arrival_ns <= end_ns);
-            for packet in packets.filter(|p| p.departure_ns <= end_ns) {
-                delivered.bytes += packet.new_bytes;
+            let in_time = packets.iter().take_while(|p| p.arrival_ns <= end_ns);
+            let mut in_time: Vec<&Delivery> =
+                in_time.filter(|p| p.departure_ns <= end_ns).collect();
+            in_time.sort_by_key(|packet| packet.place.start);
+            // Of copies of the same bytes, whichever came in time counts.
+            let mut end = packets.first().map_or(0, |packet| packet.before);
+            for packet in in_time {
+                delivered.bytes += packet.place.end.saturating_sub(packet.place.start.max(end));
                 delivered.last = delivered.last.max(Some(packet.number));
+                end = end.max(packet.place.end);
             }
         }
         delivered
@@ -241,6 +246,30 @@ mod tests {
         let open = packet(1, TCP, u32::MAX, 1);
         let tap: Vec<_> = [open].into_iter().chain(recovered).collect();
         check(&tap, Transport::Tcp, 50).unwrap();
+    }
+
+    /// The link holds the first segment back for so long that its sender repeats it, and the copy comes first.
+    #[test]
+    fn a_copy_that_overtakes_its_segment_counts() {
+        let held_back = TapRecord {
+            departure_ns: 90 * MS,
+            ..packet(21, TCP, 0, 1_000)
+        };
+        let tap = [
+            packet(1, TCP, u32::MAX, 1),
+            held_back,
+            packet(22, TCP, 1_000, 1_000),
+            packet(35, TCP, 0, 1_000),
+        ];
+        check(&tap, Transport::Tcp, 44).unwrap();
+        let error = check(&tap, Transport::Tcp, 43).unwrap_err();
+        assert!(
+            error.contains("had delivered 1000 B, up to packet 2,"),
+            "{error}"
+        );
+        // Both copies together are not more than one.
+        check(&tap[1..], Transport::Tcp, 100).unwrap();
+        check(&[tap[1], tap[3]], Transport::Tcp, 100).unwrap_err();
     }
 
     /// The second connection begins with a lower sequence number.

@@ -1,6 +1,7 @@
 //! The packets of a cell by connection, and the check that no connection is opened before the call that needs it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use driver::protocol::Row;
 use link::Direction;
@@ -14,6 +15,8 @@ pub(super) const LOG_CLOCK_NS: u64 = 10_000_000;
 /// The first byte of a QUIC Initial packet, whose low half is protected (RFC 9000 section 17.2.2). A
 /// client sends none once it has sent a Handshake packet.
 const INITIAL: u8 = 0xc0;
+/// TCP's sequence numbers (RFC 9293 section 3.4).
+const SEQUENCE_SPACE: u64 = 1 << 32;
 
 /// The packets of a cell's connections.
 #[derive(Debug, Default)]
@@ -54,15 +57,18 @@ pub(super) struct Delivery {
     /// Just before the receiver's kernel had it.
     pub(super) departure_ns: u64,
     pub(super) has_payload: bool,
-    /// Bytes of payload that no earlier packet had; over QUIC, which shows no offsets, all bytes.
-    pub(super) new_bytes: u64,
+    /// The place of its bytes among all that were sent from the socket. QUIC shows no offsets, so each of its packets
+    /// has a place of its own.
+    pub(super) place: Range<u64>,
+    /// The end of all places before it, in order of arrival.
+    pub(super) before: u64,
 }
 
 impl Traffic {
     /// Reads the packets of a cell, which are in order of arrival.
     pub fn of(tap: &[TapRecord]) -> Traffic {
         let mut traffic = Traffic::default();
-        let (mut highest_up, mut highest_down) = (BTreeMap::new(), BTreeMap::new());
+        let (mut ends_up, mut ends_down) = (BTreeMap::new(), BTreeMap::new());
         for (number, packet) in tap.iter().enumerate() {
             let transport = match packet.protocol {
                 TCP => Transport::Tcp,
@@ -86,20 +92,26 @@ impl Traffic {
             if packet.fate != Fate::Delivered {
                 continue;
             }
-            let (delivered, highest) = match up {
-                true => (&mut traffic.sent, &mut highest_up),
-                false => (&mut traffic.received, &mut highest_down),
+            let (delivered, ends) = match up {
+                true => (&mut traffic.sent, &mut ends_up),
+                false => (&mut traffic.received, &mut ends_down),
             };
-            let new_bytes = match transport {
-                Transport::Tcp => new_tcp_bytes(packet, highest.entry(port).or_insert(packet.seq)),
-                Transport::Quic => u64::from(packet.payload_bytes),
+            let end: &mut u64 = ends
+                .entry(socket)
+                .or_insert(SEQUENCE_SPACE + u64::from(packet.seq));
+            let before = *end;
+            let place = match transport {
+                Transport::Tcp => tcp_place(packet, before),
+                Transport::Quic => before..before + u64::from(packet.payload_bytes),
             };
+            *end = before.max(place.end);
             delivered.entry(socket).or_default().push(Delivery {
                 number,
                 has_payload: packet.payload_bytes > 0,
                 arrival_ns: packet.arrival_ns,
                 departure_ns: packet.departure_ns,
-                new_bytes,
+                place,
+                before,
             });
         }
         traffic
@@ -193,20 +205,15 @@ pub(super) fn micros_after_start(row: &Row, ns: u64) -> i64 {
     ns.wrapping_sub(row.start_ns) as i64 / 1_000
 }
 
-/// Returns by how much a segment goes beyond all earlier ones of its connection, `highest`. A gap counts
-/// with the segment behind it, so the sum is never less than what was delivered. A SYN begins another connection.
-fn new_tcp_bytes(packet: &TapRecord, highest: &mut u32) -> u64 {
-    if packet.tcp_flags & SYN != 0 {
-        *highest = packet.seq;
-    }
-    let end = packet.seq.wrapping_add(packet.sequence_length());
-    let beyond = end.wrapping_sub(*highest);
-    // Sequence numbers wrap: half of the space is behind, half ahead (RFC 9293, 3.4).
-    if beyond >= 1 << 31 {
-        return 0;
-    }
-    *highest = end;
-    u64::from(beyond)
+/// Returns the place of a segment's bytes, where `end` is that of all before. A SYN begins another connection, whose places
+/// are all beyond.
+fn tcp_place(packet: &TapRecord, end: u64) -> Range<u64> {
+    let start = match packet.tcp_flags & SYN {
+        // Sequence numbers wrap: half of the space is behind, half ahead (RFC 9293, 3.4).
+        0 => end.saturating_add_signed(i64::from(packet.seq.wrapping_sub(end as u32) as i32)),
+        _ => (end / SEQUENCE_SPACE + 2) * SEQUENCE_SPACE + u64::from(packet.seq),
+    };
+    start..start + u64::from(packet.sequence_length())
 }
 
 #[cfg(test)]
