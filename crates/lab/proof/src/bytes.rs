@@ -172,6 +172,13 @@ mod tests {
             ..packet(1, UDP, 0, 1_200)
         };
         check(&[opens, elsewhere(UDP)], Transport::Quic, 60).unwrap_err();
+        // Another connection opens from that port later.
+        let opens_later = TapRecord {
+            arrival_ns: 50 * MS,
+            departure_ns: 60 * MS,
+            ..opens
+        };
+        check(&[elsewhere(UDP), opens_later], Transport::Quic, 60).unwrap();
     }
 
     #[test]

@@ -164,8 +164,8 @@ impl Traffic {
         }
     }
 
-    /// Returns what a connection received on the socket that opened it and, over QUIC, on those that opened none. A
-    /// QUIC connection may move to another port (RFC 9000, section 9).
+    /// Returns what a connection received on the socket that opened it and, over QUIC, on every other until that opened
+    /// one. A QUIC connection may move to another port (RFC 9000, section 9), which another may use later.
     pub(super) fn received_on(&self, opened: Socket) -> impl Iterator<Item = &[Delivery]> {
         self.on(&self.received, opened)
     }
@@ -180,14 +180,16 @@ impl Traffic {
         packets: &'a BTreeMap<Socket, Vec<Delivery>>,
         opened: Socket,
     ) -> impl Iterator<Item = &'a [Delivery]> {
-        let moved = move |socket: &Socket| {
-            let over_quic = [opened, *socket].map(|s| s.transport) == [Transport::Quic; 2];
-            over_quic && !self.openings.contains_key(socket)
+        let of_connection = move |(&socket, packets): (&Socket, &'a Vec<Delivery>)| {
+            if socket == opened {
+                return Some(packets.as_slice());
+            }
+            let over_quic = [opened, socket].map(|s| s.transport) == [Transport::Quic; 2];
+            let until_ns = (self.openings(socket).first()).map_or(u64::MAX, |o| o.arrival_ns);
+            let moved = packets.partition_point(|packet| packet.arrival_ns < until_ns);
+            over_quic.then(|| &packets[..moved])
         };
-        packets
-            .iter()
-            .filter(move |(socket, _)| **socket == opened || moved(socket))
-            .map(|(_, packets)| packets.as_slice())
+        packets.iter().filter_map(of_connection)
     }
 }
 
