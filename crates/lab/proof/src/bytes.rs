@@ -13,7 +13,7 @@ impl Traffic {
     /// Checks that the bytes of a call's request and response crossed the link while it ran. Those of other
     /// calls on the connection count, too.
     pub(super) fn check_bytes(&self, row: &Row, socket: Socket) -> Result<(), String> {
-        let from_ns = row.start_ns.saturating_sub(CLOCK_TICK_NS);
+        let from_ns = self.earliest_since(row);
         // The user's own server may compress, and many clients decompress by themselves.
         let hint = "; where its client decompresses by itself, set headers = { accept-encoding = \"identity\" }";
         let sent = Delivered::within(self.sent_on(socket), from_ns, row.end_ns);
@@ -44,7 +44,8 @@ impl Traffic {
         connection: &ConnectionEvent,
     ) -> Result<(), String> {
         let received = self.received_on(Socket::of(connection));
-        let received = Delivered::within(received, hit.start_ns, row.end_ns);
+        let from_ns = self.earliest_stamp(hit.start_ns);
+        let received = Delivered::within(received, from_ns, row.end_ns);
         if received.bytes < row.response_bytes {
             return Err(format!(
                 "call {}: by the driver's end, {} µs after its start, the link had delivered {received} of its \
@@ -68,7 +69,7 @@ impl Traffic {
         let Some(read_ns) = hit.received_ns else {
             return Ok(());
         };
-        let from_ns = row.start_ns.saturating_sub(CLOCK_TICK_NS);
+        let from_ns = self.earliest_since(row);
         let sent = self.sent_on(Socket::of(connection));
         let sent = Delivered::within(sent, from_ns, read_ns + LOG_CLOCK_NS);
         if sent.bytes < hit.request_bytes {

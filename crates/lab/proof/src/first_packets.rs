@@ -16,7 +16,7 @@ impl Traffic {
         what: &str,
         read_ns: u64,
     ) -> Result<u64, String> {
-        let from_ns = row.start_ns.saturating_sub(CLOCK_TICK_NS);
+        let from_ns = self.earliest_since(row);
         let by_ns = read_ns.saturating_add(LOG_CLOCK_NS);
         carried(self.sent_on(opened), from_ns, by_ns).map_err(|late| {
             format!(
@@ -37,6 +37,7 @@ impl Traffic {
         from_ns: u64,
     ) -> Result<(), String> {
         let first_byte_ns = row.first_byte_ns.unwrap_or(row.end_ns);
+        let from_ns = self.earliest_stamp(from_ns);
         match carried(self.received_on(opened), from_ns, first_byte_ns) {
             Ok(_) => Ok(()),
             Err(late) => Err(format!(
@@ -115,9 +116,13 @@ mod tests {
         }
     }
 
+    fn try_packets(tap: &[TapRecord], clock: Clock) -> Result<(), String> {
+        try_traffic(Traffic::of(tap), clock)
+    }
+
     /// Proves a call that starts at 100 ms, was read by the server at 130 ms and has its first byte at 160 ms, with
     /// these packets. The server has read its body of 2 bytes at 140 ms.
-    fn try_packets(tap: &[TapRecord], clock: Clock) -> Result<(), String> {
+    fn try_traffic(traffic: Traffic, clock: Clock) -> Result<(), String> {
         let workload = workload();
         let ServerEvent::Request(hit) = request(1, 130 * MS) else {
             unreachable!()
@@ -131,7 +136,7 @@ mod tests {
         let claim = Claim {
             run_ns: 0,
             clock,
-            traffic: Traffic::of(tap),
+            traffic,
             ..claim(&workload)
         };
         let mut opened = connection();
@@ -215,6 +220,27 @@ mod tests {
             change(&mut tap);
             assert_eq!(try_packets(&tap, Clock::Monotonic), Ok(()), "{number}");
         }
+    }
+
+    /// The wall clock was set back by 40 ms: all packets of the call seem to come so much earlier.
+    #[test]
+    fn a_step_of_the_clock_that_stamps_packets_is_no_contradiction() {
+        let mut tap = honest();
+        for packet in &mut tap {
+            packet.arrival_ns -= 40 * MS;
+        }
+        let try_step = |step_ms: u64| {
+            try_traffic(
+                Traffic::of(&tap).with_clock_step(step_ms * MS),
+                Clock::Monotonic,
+            )
+        };
+        let reasons = [(28, "no data to the server"), (29, "no data to the client")];
+        for (step_ms, reason) in reasons {
+            let error = try_step(step_ms).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+        try_step(30).unwrap();
     }
 
     /// 0-RTT data may share a datagram with the Initial that opens its connection (RFC 9000 section 12.2), and a

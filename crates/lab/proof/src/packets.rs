@@ -146,7 +146,7 @@ impl Evidence<'_> {
         };
         if !row.reused
             && self.opens_by_itself(row, step)
-            && latest.arrival_ns + CLOCK_TICK_NS < row.start_ns
+            && latest.arrival_ns < self.claim.traffic.earliest_since(row)
         {
             return Err(format!(
                 "call {id}: the driver claims a new connection, but opened the last one from its port {} µs \

@@ -29,6 +29,8 @@ pub struct Traffic {
     openings: BTreeMap<Socket, Vec<Opening>>,
     /// The IP version of each socket's packets.
     ip_versions: BTreeMap<Socket, u8>,
+    /// By how much the wall clock, which stamps arrivals, stepped in the cell.
+    clock_step_ns: u64,
 }
 
 /// A socket of the client: its transport and port.
@@ -117,6 +119,25 @@ impl Traffic {
         traffic
     }
 
+    /// Sets by how much the wall clock stepped in the cell. The kernel stamps arrivals by that clock, so they may seem
+    /// so much earlier than they were.
+    pub fn with_clock_step(self, clock_step_ns: u64) -> Traffic {
+        Traffic {
+            clock_step_ns,
+            ..self
+        }
+    }
+
+    /// Returns the earliest stamp of a packet that arrived at a time or later.
+    pub(super) fn earliest_stamp(&self, arrival_ns: u64) -> u64 {
+        arrival_ns.saturating_sub(self.clock_step_ns)
+    }
+
+    /// Returns the earliest stamp of a packet that arrived after the start of a row's call.
+    pub(super) fn earliest_since(&self, row: &Row) -> u64 {
+        self.earliest_stamp(row.start_ns.saturating_sub(CLOCK_TICK_NS))
+    }
+
     /// Returns the sockets whose connections the server answered, with their IP version.
     pub(super) fn answered(&self) -> impl Iterator<Item = (Socket, u8)> {
         let opened = self.ip_versions.iter();
@@ -153,7 +174,7 @@ impl Traffic {
         let openings = self.openings(Socket::of(connection));
         let opening = openings.iter().find(|o| o.arrival_ns > previous_ns);
         match opening {
-            Some(opening) if opening.arrival_ns + CLOCK_TICK_NS < row.start_ns => Err(format!(
+            Some(opening) if opening.arrival_ns < self.earliest_since(row) => Err(format!(
                 "call {}: the driver claims to have opened its connection, whose first packet, packet {}, \
                  crossed the link {} µs before the driver's start",
                 row.id,

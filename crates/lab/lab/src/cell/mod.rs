@@ -145,7 +145,8 @@ impl CellRun<'_> {
             )));
         }
         let destinations = std::mem::take(&mut output.destinations);
-        let claim = self.claim(destinations, &output.hello, output.run_ns, &output.tap);
+        let traffic = Traffic::of(&output.tap).with_clock_step(output.window.clock_step_ns);
+        let claim = self.claim(destinations, &output.hello, output.run_ns, traffic);
         let mut measured = collect(output, &claim, key)?;
         critical_path::explain_calls(&mut measured, self.network, self.captures.paths);
         Ok(measured)
@@ -305,7 +306,7 @@ impl CellRun<'_> {
         destinations: BTreeMap<Option<String>, Destination>,
         hello: &Hello,
         run_ns: u64,
-        tap: &[TapRecord],
+        traffic: Traffic,
     ) -> Claim<'_> {
         Claim {
             steps: self.workload.planned_steps(),
@@ -321,7 +322,7 @@ impl CellRun<'_> {
             down_bps: highest_bps(&self.network.down.rate),
             up_bps: highest_bps(&self.network.up.rate),
             warmed_up: self.arm.warmup_calls > 0,
-            traffic: Traffic::of(tap),
+            traffic,
         }
     }
 
