@@ -8,6 +8,8 @@ use crate::request::Request;
 
 /// A pause that is too long for the process of an end to have been working.
 pub(crate) const TIMER_NS: u64 = 5_000_000;
+/// The server's log leaves out a sample that follows one of its kind within this time (`docs/reference/server-log.md`).
+const LEFT_OUT_NS: u64 = 1_000_000;
 
 /// A request with the packets of its connection.
 #[derive(Clone, Copy)]
@@ -69,11 +71,16 @@ impl<'a> Observed<'a> {
         let packet = self.packet(number);
         let log = self.request.sender?;
         let received_ns = self.delivery_ns(receipt);
-        let first = log.samples.partition_point(|s| s.at_ns < received_ns);
-        let sample = log.samples.get(first)?;
-        let is_of_receipt =
-            packet.direction == Direction::Down && sample.at_ns <= packet.arrival_ns;
-        is_of_receipt.then_some(sample.app_limited)
+        let place = log.samples.partition_point(|s| s.at_ns < received_ns);
+        let (before, since) = log.samples.split_at(place);
+        let of_receipt = since.first().filter(|s| s.at_ns <= packet.arrival_ns);
+        let like_it = || {
+            before
+                .last()
+                .filter(|s| received_ns - s.at_ns < LEFT_OUT_NS)
+        };
+        let sample = of_receipt.or_else(like_it)?;
+        (packet.direction == Direction::Down).then_some(sample.app_limited)
     }
 
     /// Reports whether a packet was sent so soon after a receipt that the receipt can have been what its sender waited

@@ -3,8 +3,8 @@
 use super::*;
 
 /// Returns the parts of a response over QUIC in two flights. An acknowledgement allows the second 1 ms later. The server
-/// reports what held it back at a time after that acknowledgement.
-fn in_two_flights(told: Option<(u64, bool)>, was_blocked: bool) -> Parts {
+/// reports what held it back so long after that acknowledgement, or before.
+fn in_two_flights(told: Option<(i64, bool)>, was_blocked: bool) -> Parts {
     let mut tape = Tape::new(Transport::Quic);
     let start = 500 * MS;
     let asked = tape.send(Up, start, 200);
@@ -17,7 +17,7 @@ fn in_two_flights(told: Option<(u64, bool)>, was_blocked: bool) -> Parts {
     let samples: Vec<SenderSample> = told
         .into_iter()
         .map(|(after_ns, app_limited)| SenderSample {
-            at_ns: acked + after_ns,
+            at_ns: acked.saturating_add_signed(after_ns),
             app_limited,
         })
         .collect();
@@ -72,6 +72,7 @@ fn a_server_tells_which_window_it_waited_for() {
         let of = [Part::CongestionWindow, Part::FlowControl, Part::Server];
         of.map(|part| parts[part])
     };
+    let ms = MS as i64;
     let window = [RTT, 0, MS];
     let credit = [0, RTT, MS];
     let application = [0, 0, RTT + MS];
@@ -79,9 +80,12 @@ fn a_server_tells_which_window_it_waited_for() {
         assert_eq!(waits(Some((0, false)), was_blocked), window);
         // No sample is of that time.
         assert_eq!(waits(None, was_blocked), window);
-        assert_eq!(waits(Some((MS + 1, true)), was_blocked), window);
+        assert_eq!(waits(Some((ms + 1, true)), was_blocked), window);
+        assert_eq!(waits(Some((-ms, true)), was_blocked), window);
     }
     assert_eq!(waits(Some((0, true)), true), credit);
-    assert_eq!(waits(Some((MS, true)), true), credit);
+    assert_eq!(waits(Some((ms, true)), true), credit);
+    // The log left out the sample of that time, which was like the one shortly before.
+    assert_eq!(waits(Some((1 - ms, true)), true), credit);
     assert_eq!(waits(Some((0, true)), false), application);
 }
