@@ -95,6 +95,9 @@ pub(crate) struct Sums {
     /// Bytes of payload.
     pub(crate) bytes: u64,
     pub(crate) dropped: usize,
+    /// TCP: packets that repeated bytes for a reordering or a timer. Probes for a lost tail, which repeat the last packet
+    /// (RFC 8985 section 7), do not count.
+    pub(crate) copies: usize,
 }
 
 impl Side {
@@ -122,11 +125,13 @@ impl Side {
 
     fn add(&mut self, number: usize, packet: &Packet) {
         let before = self.sums.last().copied().unwrap_or_default();
+        let is_copy = packet.first_copy.is_some() && packet.end < before.end;
         self.sent.push(number);
         self.sums.push(Sums {
             end: before.end.max(packet.end),
             bytes: before.bytes + u64::from(packet.payload_bytes),
             dropped: before.dropped + usize::from(packet.was_dropped),
+            copies: before.copies + usize::from(is_copy),
         });
         if packet.delivery_ns.is_some() {
             self.delivered.push(number);

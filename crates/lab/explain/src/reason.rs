@@ -243,8 +243,10 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
 fn has_room(seen: &Observed<'_>, number: usize) -> bool {
     let (own, received) = (seen.own(number), seen.received(number));
     let is_tcp = seen.request.http.transport() == Transport::Tcp;
-    let lost = own.sums_before(number).dropped + received.sums_before(number).dropped;
-    if !is_tcp || lost > 0 {
+    let sent = own.sums_before(number);
+    // A loss makes it smaller, and so does a timer that takes late packets for lost.
+    let is_whole = sent.dropped + sent.copies + received.sums_before(number).dropped == 0;
+    if !is_tcp || !is_whole {
         return false;
     }
     let Some((last, _)) = own.before(number) else {
