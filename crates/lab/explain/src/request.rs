@@ -52,7 +52,7 @@ pub struct Request<'a> {
 /// What a server's congestion control knew over time on a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderLog<'a> {
-    /// Samples in the order of time, each of when acknowledgements arrived, before it acted on them.
+    /// Samples in the order of time, each of when acknowledgements arrived.
     pub samples: &'a [SenderSample],
     /// The server told the client at least once that it waited for flow control.
     pub was_blocked: bool,
@@ -63,7 +63,7 @@ pub struct SenderLog<'a> {
 pub struct SenderSample {
     /// The time.
     pub at_ns: u64,
-    /// It was not held back by its congestion window or pacing.
+    /// Until then it was not held back by its congestion window or pacing.
     pub app_limited: bool,
 }
 

@@ -130,7 +130,7 @@ pub struct ClosedEvent {
     pub windows: Vec<WindowSample>,
 }
 
-/// What a sender's congestion control knew when acknowledgements arrived, before it acted on them.
+/// What a sender's congestion control knew when it had counted acknowledgements that arrived together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSample {
     /// CLOCK_MONOTONIC.
@@ -139,6 +139,7 @@ pub struct WindowSample {
     pub window_bytes: u64,
     /// Bytes that were not acknowledged yet.
     pub in_flight_bytes: u64,
-    /// It had nothing more to send, or no credit for it, and was not held back by its congestion window or pacing.
+    /// Before them, it had nothing more to send, or no credit for it, and was not held back by its congestion window or
+    /// pacing.
     pub app_limited: bool,
 }

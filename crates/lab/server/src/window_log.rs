@@ -106,6 +106,8 @@ impl Controller for LoggedController {
         app_limited: bool,
         largest_packet_num_acked: Option<u64>,
     ) {
+        let largest = largest_packet_num_acked;
+        self.inner.on_end_acks(now, in_flight, app_limited, largest);
         let window_bytes = self.inner.window();
         self.samples().add(WindowSample {
             at_ns: monotonic_ns(),
@@ -113,8 +115,6 @@ impl Controller for LoggedController {
             in_flight_bytes: in_flight,
             app_limited,
         });
-        let largest = largest_packet_num_acked;
-        self.inner.on_end_acks(now, in_flight, app_limited, largest);
     }
 
     fn on_congestion_event(
