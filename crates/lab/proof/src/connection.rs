@@ -77,7 +77,8 @@ impl<'a> Log<'a> {
         Ok(connection)
     }
 
-    /// Checks that packets carried each request of a call that the server saw.
+    /// Checks that packets carried each request of a call that the server saw before its end. What it saw later, e.g. of a
+    /// call that was cancelled, may have been on the link when the tap ended.
     pub(super) fn check_requests(
         &self,
         claim: &Claim<'_>,
@@ -87,7 +88,7 @@ impl<'a> Log<'a> {
         if claim.clock == Clock::Own {
             return Ok(());
         }
-        for hit in hits {
+        for hit in hits.iter().filter(|hit| hit.start_ns <= row.end_ns) {
             if let Some(connection) = self.connections.get(&hit.connection) {
                 let socket = Socket::of(connection);
                 let what = "the server had read the request";
@@ -153,6 +154,7 @@ mod tests {
     use super::super::tests::{asked, claim, connection, delivered, request, row, workload};
     use super::*;
     use crate::Traffic;
+    use driver::protocol::{CallError, ErrorKind};
     use record::server_log::ServerEvent;
 
     /// Returns the server's second connection, opened at this time from another port.
@@ -208,6 +210,24 @@ mod tests {
             let error = opened_at(at_ns).unwrap_err();
             assert!(error.contains("but no call that opened it"), "{error}");
         }
+    }
+
+    #[test]
+    fn the_request_of_a_cancelled_call_may_arrive_when_the_tap_has_ended() {
+        let w = workload();
+        let mut claim = claim(&w);
+        claim.traffic = Traffic::default();
+        let mut cancelled = row(1, 1_100);
+        cancelled.error = Some(CallError {
+            kind: ErrorKind::Cancelled,
+            detail: String::new(),
+        });
+        let rows = [cancelled];
+        let read_at = |ns| prove(&claim, &rows, &[connection(), request(1, ns)]);
+        let (calls, _) = read_at(rows[0].end_ns + 1).unwrap();
+        assert_eq!(calls[0].server_hits, 1);
+        let error = read_at(rows[0].end_ns).unwrap_err();
+        assert!(error.contains("carried no data to the server"), "{error}");
     }
 
     #[test]
