@@ -75,7 +75,7 @@ impl Samples {
             let mut is_second = true;
             self.kept.retain(|_| {
                 is_second = !is_second;
-                is_second
+                !is_second
             });
             self.spacing_ns *= 2;
         }
