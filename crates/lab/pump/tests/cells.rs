@@ -176,39 +176,44 @@ fn cleared_endpoints_send_nothing_into_the_next_cell() {
     let Some(mut bench) = common::bench() else {
         return;
     };
+    for address in ["198.18.0.2:443", "[2001:2::2]:443"] {
+        let strays = strays_after(&mut bench, true, address);
+        assert_eq!(strays, 0, "stray packets to {address}");
+    }
+    // Otherwise there are some, unless a busy machine was so slow that the link had become empty.
+    let mut tries = 0..5;
+    assert!(tries.any(|_| strays_after(&mut bench, false, "198.18.0.2:443") > 0));
+}
+
+/// Returns how many packets of a cell's connection come to the link in the next cell, where the endpoints were cleared
+/// in between or only their processes killed.
+fn strays_after(bench: &mut Bench, clears: bool, address: &str) -> u64 {
     // So far that the RST of a killed client is still on the link when the next cell restarts it.
     let far = common::delay_ms(250);
-    for (clear, address) in [
-        (true, "198.18.0.2:443"),
-        (true, "[2001:2::2]:443"),
-        (false, "198.18.0.2:443"),
-    ] {
-        bench.set_network(&far, 1).unwrap();
-        let listen = address.replace("198.18.0.2", "0.0.0.0");
-        let listen = listen.replace("2001:2::2", "::");
-        let (mut server, _server_output) = common::serve(&mut bench, &listen);
-        bench.begin_cell().unwrap();
-        let fetch = ["fetch", address, "1000000000"];
-        let (mut client, _output) = common::spawn_peer(&mut bench, Side::Client, &fetch);
-        std::thread::sleep(EXCHANGE);
-        let window = bench.end_window().unwrap();
-        assert!(window.down.sent.tcp.packets > 5, "{window:?}");
-        if clear {
-            bench.clear_endpoints().unwrap();
-        } else {
-            client.kill(9).unwrap();
-            server.kill(9).unwrap();
-        }
-        for process in [&mut client, &mut server] {
-            assert!(process.wait(Some(SETTLE_WITHIN)).unwrap().is_some());
-        }
-        bench.set_network(&far, 1).unwrap();
-        bench.begin_cell().unwrap();
-        std::thread::sleep(RETRANSMISSIONS);
-        let window = bench.end_window().unwrap();
-        let strays = window.up.stray.sent.packets + window.down.stray.sent.packets;
-        assert_eq!(strays == 0, clear, "{strays} stray packets to {address}");
+    bench.set_network(&far, 1).unwrap();
+    let listen = address.replace("198.18.0.2", "0.0.0.0");
+    let listen = listen.replace("2001:2::2", "::");
+    let (mut server, _server_output) = common::serve(bench, &listen);
+    bench.begin_cell().unwrap();
+    let fetch = ["fetch", address, "1000000000"];
+    let (mut client, _output) = common::spawn_peer(bench, Side::Client, &fetch);
+    std::thread::sleep(EXCHANGE);
+    let window = bench.end_window().unwrap();
+    assert!(window.down.sent.tcp.packets > 5, "{window:?}");
+    if clears {
+        bench.clear_endpoints().unwrap();
+    } else {
+        client.kill(9).unwrap();
+        server.kill(9).unwrap();
     }
+    for process in [&mut client, &mut server] {
+        assert!(process.wait(Some(SETTLE_WITHIN)).unwrap().is_some());
+    }
+    bench.set_network(&far, 1).unwrap();
+    bench.begin_cell().unwrap();
+    std::thread::sleep(RETRANSMISSIONS);
+    let window = bench.end_window().unwrap();
+    window.up.stray.sent.packets + window.down.stray.sent.packets
 }
 
 #[test]
