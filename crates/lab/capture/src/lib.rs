@@ -4,10 +4,10 @@
 //!
 //! 1. [`Capture::read`] takes a file of tcpdump or Wireshark: its frames (`file`), and their headers down to TCP
 //!    (`frame`).
-//! 2. [`explain`] sorts the segments by connection (`connection`). A connection is known by its initial sequence numbers,
-//!    so that a NAT between two captures does not matter.
-//! 3. Two captures give each packet both its times (`pair`), once their clocks are compared (`clock`). One capture shows
-//!    one end exactly, and nothing beyond (`single`).
+//! 2. [`explain()`] sorts the segments by connection (`connection`). A connection is known by its initial sequence
+//!    numbers, so that a NAT between two captures does not matter.
+//! 3. Two captures give each packet both its times (`pair`), once their clocks are compared (`clock`). One capture
+//!    shows one end exactly, and nothing beyond (`single`).
 //! 4. The connection's exchanges are told apart by when payload was sent and received (`exchange`).
 //! 5. Each exchange goes through [`explain::Crossings`] (`answer`). The result is [`Explained`].
 //!
