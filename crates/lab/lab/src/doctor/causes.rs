@@ -1,20 +1,16 @@
 //! Checks that the walk charges time to its cause, where the cause is known.
 
-use driver::protocol::{Protocol, Reconnect};
+use driver::protocol::Protocol;
 use explain::Part;
-use link::{Network, PathSpec, QueueSpec, RateSpec};
 use record::{Call, Check};
+use study::Chain;
 use study::plan::Workload;
-use study::{Chain, DEFAULT_BODY, Step};
 
 use super::examination::{Examination, KnownStack, check, median};
-use super::physics::STACKS;
+use super::goodput;
+use super::physics::{RTT_MS, STACKS, call, far, new_connections};
 use crate::cell::measured::Measured;
-use crate::network;
 
-const ONE_WAY_NS: u64 = 50_000_000;
-const RTT_MS: f64 = 100.0;
-const REPEATS: u32 = 3;
 /// Packets leave late by a tenth of a millisecond, and a round trip has two.
 const LINK_MARGIN_MS: f64 = 1.0;
 
@@ -25,7 +21,8 @@ const DELAYED_ACK_MARGIN_MS: f64 = 8.0;
 const SECOND_NAGLE_MARGIN_MS: f64 = 15.0;
 
 const FILE_BYTES: u64 = 2_000_000;
-const RATE_BPS: u64 = 10_000_000;
+/// Holds all that slow start sends too much.
+const QUEUE_NS: u64 = 400_000_000;
 /// What slow start leaves unused.
 const BUSY_MARGIN_PERCENT: f64 = 5.0;
 
@@ -55,7 +52,7 @@ pub(super) fn known(examination: &mut Examination<'_>) -> Vec<Check> {
 /// Checks that a new connection waits one round trip for each handshake, and one for its request.
 fn new_connection(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Check> {
     let what = format!("{}: new connection", stack.label());
-    examination.examine(&far(), &stack, &connections(), |measured| {
+    examination.examine(&far(None), &stack, &new_connections(1), |measured| {
         let expected = handshakes(&stack).iter().chain(&[Part::Exchange]);
         waits(&what, measured, &expected.copied().collect::<Vec<_>>())
     })
@@ -74,7 +71,7 @@ fn long_chain(examination: &mut Examination<'_>) -> Vec<Check> {
         };
         let what = format!("{}: long chain", stack.label());
         checks.extend(
-            examination.examine(&far(), &stack, &connections(), |measured| {
+            examination.examine(&far(None), &stack, &new_connections(1), |measured| {
                 let expected = handshakes(&stack).iter().chain(&[Part::Exchange]);
                 let expected: Vec<Part> = expected.chain(more).copied().collect();
                 waits(&what, measured, &expected)
@@ -99,51 +96,35 @@ fn nagle(examination: &mut Examination<'_>) -> Vec<Check> {
         if found.is_err() || found.is_ok_and(|driver| driver.missing().is_some()) {
             continue;
         }
-        let workload = Workload::expand(&[Step::Repeat {
-            times: REPEATS,
-            steps: vec![Step::Reconnect(Reconnect::Cold), call(), call()],
-        }]);
-        checks.extend(examination.examine(&far(), &stack, &workload, |measured| {
-            let round_trip_ms = if waits { RTT_MS } else { 0.0 };
-            let delay_ms = if waits { DELAYED_ACK_MS } else { 0.0 };
-            [
-                (true, Part::Nagle, round_trip_ms, LINK_MARGIN_MS),
-                (false, Part::Nagle, round_trip_ms, SECOND_NAGLE_MARGIN_MS),
-                (false, Part::DelayedAck, delay_ms, DELAYED_ACK_MARGIN_MS),
-            ]
-            .into_iter()
-            .map(|(is_first, part, expected_ms, margin_ms)| {
-                let calls = measured.calls.iter().filter(|call| call.first == is_first);
-                let times = calls.map(|call| part_ms(call, part)).collect();
-                let which = if is_first { "first" } else { "second" };
-                let name = format!("{}: {which} request waits: {}", stack.label(), part.name());
-                check(name, expected_ms, median(times), margin_ms, "ms")
-            })
-            .collect()
-        }));
+        let workload = new_connections(2);
+        checks.extend(
+            examination.examine(&far(None), &stack, &workload, |measured| {
+                let round_trip_ms = if waits { RTT_MS } else { 0.0 };
+                let delay_ms = if waits { DELAYED_ACK_MS } else { 0.0 };
+                [
+                    (true, Part::Nagle, round_trip_ms, LINK_MARGIN_MS),
+                    (false, Part::Nagle, round_trip_ms, SECOND_NAGLE_MARGIN_MS),
+                    (false, Part::DelayedAck, delay_ms, DELAYED_ACK_MARGIN_MS),
+                ]
+                .into_iter()
+                .map(|(is_first, part, expected_ms, margin_ms)| {
+                    let calls = measured.calls.iter().filter(|call| call.first == is_first);
+                    let times = calls.map(|call| part_ms(call, part)).collect();
+                    let which = if is_first { "first" } else { "second" };
+                    let name = format!("{}: {which} request waits: {}", stack.label(), part.name());
+                    check(name, expected_ms, median(times), margin_ms, "ms")
+                })
+                .collect()
+            }),
+        );
     }
     checks
 }
 
 /// Checks that a long download waits for the link's rate.
 fn saturated_link(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Check> {
-    let path = PathSpec {
-        delay_ns: 10_000_000,
-        rate: RateSpec::constant(RATE_BPS),
-        queue: QueueSpec {
-            time_ns: Some(400_000_000),
-            ..QueueSpec::default()
-        },
-        ..PathSpec::default()
-    };
-    let network = network::symmetric("10 Mbit/s", path);
-    let get = Step::Get {
-        group: "file".into(),
-        bytes: FILE_BYTES,
-        times: 1,
-    };
-    let workload = Workload::expand(&[call(), get]);
-    examination.examine(&network, &stack, &workload, |measured| {
+    let workload = Workload::expand(&[call(1), goodput::get(FILE_BYTES)]);
+    examination.examine(&goodput::slow(QUEUE_NS), &stack, &workload, |measured| {
         let busy = measured.calls.last().map(|call| {
             let all_ns: u64 = call.parts.values().sum();
             100.0 * part_ms(call, Part::LinkBusy) * 1e6 / all_ns as f64
@@ -167,8 +148,8 @@ fn slow_server(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Chec
         9.0
     };
     examination.server_args = vec![SLOW_ANSWER.to_owned()];
-    let workload = Workload::expand(&[call()]);
-    let checks = examination.examine(&far(), &stack, &workload, |measured| {
+    let workload = Workload::expand(&[call(1)]);
+    let checks = examination.examine(&far(None), &stack, &workload, |measured| {
         let server = (measured.calls.first()).map(|call| part_ms(call, Part::Server));
         vec![check(
             format!("{}: a server that pauses", stack.label()),
@@ -180,29 +161,6 @@ fn slow_server(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Chec
     });
     examination.server_args.clear();
     checks
-}
-
-fn far() -> Network {
-    let path = PathSpec {
-        delay_ns: ONE_WAY_NS,
-        ..PathSpec::default()
-    };
-    network::symmetric("100 ms", path)
-}
-
-fn call() -> Step {
-    Step::Call {
-        group: "echo".into(),
-        body: DEFAULT_BODY.into(),
-        times: 1,
-    }
-}
-
-fn connections() -> Workload {
-    Workload::expand(&[Step::Repeat {
-        times: REPEATS,
-        steps: vec![Step::Reconnect(Reconnect::Cold), call()],
-    }])
 }
 
 fn handshakes(stack: &KnownStack) -> &'static [Part] {

@@ -1,7 +1,7 @@
 //! A saturated link carries its rate times the payload's share of each packet.
 
 use driver::protocol::Protocol;
-use link::{PathSpec, QueueSpec, RateSpec};
+use link::{Network, PathSpec, QueueSpec, RateSpec};
 use record::{CallResult, Check};
 use study::Step;
 use study::plan::Workload;
@@ -10,6 +10,8 @@ use super::examination::{Examination, KnownStack, check, impossible};
 use crate::network;
 
 const RATE_MBPS: f64 = 10.0;
+/// The queue holds so much of the rate.
+const QUEUE_NS: u64 = 200_000_000;
 /// Six seconds of link: what slow start leaves unused in the first 100 ms is under 2 %.
 const FILE_BYTES: u64 = 7_500_000;
 /// 1500 B packets carry 1448 B under TCP with timestamps; TLS adds 22 B and HTTP/2 9 B to each
@@ -46,22 +48,8 @@ pub(super) fn saturated(examination: &mut Examination<'_>) -> Vec<Check> {
 
 fn download(examination: &mut Examination<'_>, stack: KnownStack, share: f64) -> Vec<Check> {
     let name = format!("{}: goodput of a {RATE_MBPS} Mbit/s link", stack.label());
-    let path = PathSpec {
-        delay_ns: 10_000_000,
-        rate: RateSpec::constant((RATE_MBPS * 1e6) as u64),
-        queue: QueueSpec {
-            time_ns: Some(200_000_000),
-            ..QueueSpec::default()
-        },
-        ..PathSpec::default()
-    };
-    let network = network::symmetric("10 Mbit/s", path);
-    let get = Step::Get {
-        group: "file".into(),
-        bytes: FILE_BYTES,
-        times: 1,
-    };
-    examination.examine(&network, &stack, &Workload::expand(&[get]), |m| {
+    let workload = Workload::expand(&[get(FILE_BYTES)]);
+    examination.examine(&slow(QUEUE_NS), &stack, &workload, |m| {
         match m.calls.first() {
             Some(call) if call.result == CallResult::Ok => {
                 let took_ns = call.end_ns - call.first_byte_ns.unwrap_or(0);
@@ -81,4 +69,26 @@ fn download(examination: &mut Examination<'_>, stack: KnownStack, share: f64) ->
             )],
         }
     })
+}
+
+/// Returns a network of the rate that a download fills.
+pub(super) fn slow(queue_ns: u64) -> Network {
+    let path = PathSpec {
+        delay_ns: 10_000_000,
+        rate: RateSpec::constant((RATE_MBPS * 1e6) as u64),
+        queue: QueueSpec {
+            time_ns: Some(queue_ns),
+            ..QueueSpec::default()
+        },
+        ..PathSpec::default()
+    };
+    network::symmetric("10 Mbit/s", path)
+}
+
+pub(super) fn get(bytes: u64) -> Step {
+    Step::Get {
+        group: "file".into(),
+        bytes,
+        times: 1,
+    }
 }

@@ -1,7 +1,7 @@
 //! Checks the round trips to the first byte: 3, 2 or 1.
 
 use driver::protocol::{Protocol, Reconnect};
-use link::PathSpec;
+use link::{Network, PathSpec};
 use record::{Call, Check, State};
 use study::plan::Workload;
 use study::{Chain, DEFAULT_BODY, Step};
@@ -13,7 +13,7 @@ use crate::cell::{DEFAULT_CONGESTION, accounting};
 use crate::network;
 
 const ONE_WAY_NS: u64 = 50_000_000;
-const RTT_MS: f64 = 100.0;
+pub(super) const RTT_MS: f64 = 100.0;
 const REPEATS: u32 = 3;
 const WARM_REQUESTS: u32 = 2;
 /// A handshake's signatures and key exchanges, and a dozen wake-ups on two busy cores.
@@ -43,7 +43,7 @@ pub(super) const STACKS: [KnownStack; 4] = [
 
 /// Measures each kind of connection several times, over a round trip that dwarfs everything else.
 pub(super) fn round_trips(examination: &mut Examination<'_>, stack: KnownStack) -> Vec<Check> {
-    let network = network::symmetric("100 ms", path(examination.fault));
+    let network = far(examination.fault);
     let quic = stack.protocol == Protocol::H3;
     let workload = workload(quic);
     examination.examine(&network, &stack, &workload, |measured| {
@@ -58,12 +58,8 @@ pub(super) fn round_trips(examination: &mut Examination<'_>, stack: KnownStack) 
 /// the client has answered (RFC 9000, section 8.1): a third round trip. Over TCP it fits the initial
 /// window (RFC 6928), and there are three as ever.
 pub(super) fn long_chain(examination: &mut Examination<'_>) -> Vec<Check> {
-    let network = network::symmetric("100 ms", path(examination.fault));
-    let once = vec![Step::Reconnect(Reconnect::Cold), call(1)];
-    let workload = Workload::expand(&[Step::Repeat {
-        times: REPEATS,
-        steps: once,
-    }]);
+    let network = far(examination.fault);
+    let workload = new_connections(1);
     examination.chain = Chain::Long;
     let mut checks = Vec::new();
     for stack in STACKS {
@@ -112,7 +108,8 @@ fn congestion(stack: &KnownStack, measured: &Measured) -> Check {
     check(name, 0.0, other.count() as f64, 0.0, "")
 }
 
-fn path(fault: Option<Fault>) -> PathSpec {
+/// Returns a network whose round trip dwarfs everything else.
+pub(super) fn far(fault: Option<Fault>) -> Network {
     let mut path = PathSpec {
         delay_ns: ONE_WAY_NS,
         ..PathSpec::default()
@@ -122,10 +119,18 @@ fn path(fault: Option<Fault>) -> PathSpec {
         Some(Fault::Syn) => path.gate = Some(drops_first_packets()),
         _ => {}
     }
-    path
+    network::symmetric("100 ms", path)
 }
 
-fn call(times: u32) -> Step {
+/// Returns cold connections, one after another, each with so many requests.
+pub(super) fn new_connections(requests: u32) -> Workload {
+    Workload::expand(&[Step::Repeat {
+        times: REPEATS,
+        steps: vec![Step::Reconnect(Reconnect::Cold), call(requests)],
+    }])
+}
+
+pub(super) fn call(times: u32) -> Step {
     Step::Call {
         group: "echo".into(),
         body: DEFAULT_BODY.into(),
