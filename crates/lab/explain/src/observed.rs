@@ -74,12 +74,12 @@ impl<'a> Observed<'a> {
         let place = log.samples.partition_point(|s| s.at_ns < received_ns);
         let (before, since) = log.samples.split_at(place);
         let of_receipt = since.first().filter(|s| s.at_ns <= packet.arrival_ns);
-        let like_it = || {
+        let just_before = || {
             before
                 .last()
                 .filter(|s| received_ns - s.at_ns < LEFT_OUT_NS)
         };
-        let sample = of_receipt.or_else(like_it)?;
+        let sample = of_receipt.or_else(just_before)?;
         (packet.direction == Direction::Down).then_some(sample.app_limited)
     }
 

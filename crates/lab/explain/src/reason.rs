@@ -16,7 +16,6 @@ const INITIAL_WINDOW: usize = 10;
 /// A client that has not sent a request yet has sent at most so much since the handshake: its Finished, HTTP/2's
 /// preface, SETTINGS and WINDOW_UPDATE.
 const PREFACE_BYTES: u64 = 600;
-
 /// Every sender may have so much under way at first (RFC 3390 section 1).
 const LEAST_WINDOW_BYTES: u64 = 4_380;
 /// No receiver in use gives less credit. HTTP/2's default is 65,535 bytes.
@@ -133,11 +132,11 @@ fn is_answer(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     let received = seen.received(number);
     let before_receipt = received.received_before(seen.packets, seen.delivery_ns(receipt));
     let outstanding = packet.end.saturating_sub(before_receipt.acked.unwrap_or(0));
-    let has_room = seen.request.http.transport() == Transport::Tcp
+    let is_little = seen.request.http.transport() == Transport::Tcp
         && outstanding <= LEAST_WINDOW_BYTES
         && sent.bytes - before.bytes <= LEAST_CREDIT_BYTES
         && !has_lost(seen, number);
-    has_room || !has_begun(seen, number)
+    is_little || !has_begun(seen, number)
 }
 
 /// Returns why the client waited with a part of its request.
@@ -220,14 +219,14 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     if !was_handed_over && !is_prompt {
         return None;
     }
-    let told = seen.was_app_limited(number, receipt);
-    if let (Some(sender), Some(true)) = (seen.request.sender, told) {
+    let app_limited = seen.was_app_limited(number, receipt);
+    if let (Some(sender), Some(true)) = (seen.request.sender, app_limited) {
         return (sender.was_blocked && is_prompt).then_some(Part::FlowControl);
     }
     if receive_window::was_full(seen, number, receipt) {
         return Some(Part::ReceiveWindow);
     }
-    let waited_for_credit = told.is_none() && waited_for_credit(seen, number, receipt);
+    let waited_for_credit = app_limited.is_none() && waited_for_credit(seen, number, receipt);
     if !was_handed_over && !waited_for_credit && has_room(seen, number) {
         return None;
     }
@@ -244,9 +243,9 @@ fn has_room(seen: &Observed<'_>, number: usize) -> bool {
     let (own, received) = (seen.own(number), seen.received(number));
     let is_tcp = seen.request.http.transport() == Transport::Tcp;
     let sent = own.sums_before(number);
-    // A loss makes it smaller, and so does a timer that takes late packets for lost.
-    let is_whole = sent.dropped + sent.copies + received.sums_before(number).dropped == 0;
-    if !is_tcp || !is_whole {
+    // A timer that takes late packets for lost makes the window smaller, too.
+    let never_shrank = sent.dropped + sent.copies + received.sums_before(number).dropped == 0;
+    if !is_tcp || !never_shrank {
         return false;
     }
     let Some((last, _)) = own.before(number) else {

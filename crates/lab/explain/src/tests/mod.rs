@@ -259,6 +259,14 @@ fn served(read_ns: u64, written_ns: u64) -> Option<Served> {
     })
 }
 
+/// Returns the log of a server that responded from `responded_ns` on.
+fn responding(read_ns: u64, responded_ns: u64, written_ns: u64) -> Option<Served> {
+    Some(Served {
+        responded_ns: Some(responded_ns),
+        ..served(read_ns, written_ns)?
+    })
+}
+
 /// Checks what holds for every path: the steps tile the request, and each names a packet that exists.
 fn check(path: &Path, request: &Request<'_>, packets: usize) {
     let mut at_ns = request.start_ns;

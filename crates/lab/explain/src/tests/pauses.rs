@@ -20,10 +20,7 @@ fn with_pause(transport: Transport, pause_ns: u64, written_late: bool) -> (Tape,
     }
     let written = if written_late { resumed } else { asked };
     let parts = tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked),
-            ..served(asked, written).unwrap()
-        }),
+        served: responding(asked, asked, written),
         ..request(transport, start, end)
     });
     (tape, parts)
@@ -62,10 +59,7 @@ fn waits_after(packets: u32, prepare: impl Fn(&mut Tape)) -> [u64; 2] {
     let acked = tape.send(Up, delivered, 0);
     let end = tape.send(Down, acked + MS, FULL);
     let parts = tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked),
-            ..served(asked, acked + MS).unwrap()
-        }),
+        served: responding(asked, asked, acked + MS),
         ..request(Transport::Tcp, start, end)
     });
     [Part::CongestionWindow, Part::Server].map(|part| parts[part])
@@ -115,10 +109,7 @@ fn acknowledgements_that_come_together_leave_no_room_before_them() {
     let acked = tape.send(Up, delivered[1], 0);
     let end = tape.send(Down, acked + MS, FULL);
     let parts = tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked),
-            ..served(asked, acked + MS).unwrap()
-        }),
+        served: responding(asked, asked, acked + MS),
         ..request(Transport::Tcp, start, end)
     });
     let waited = [Part::CongestionWindow, Part::Server].map(|part| parts[part]);
@@ -152,10 +143,7 @@ fn packets_that_leave_one_by_one_are_paced() {
         [(Part::Exchange, RTT), (Part::Timer, 16 * MS)]
     );
     let written_one_by_one = tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked),
-            ..served(asked, asked + 16 * MS).unwrap()
-        }),
+        served: responding(asked, asked, asked + 16 * MS),
         ..request
     });
     assert_eq!(written_one_by_one[Part::Server], 16 * MS);
@@ -300,10 +288,7 @@ fn small_chunks_of_a_server_that_sleeps_are_data() {
         tape.send(Up, end, 33);
     }
     let parts = tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked),
-            ..served(asked, asked + 450 * MS).unwrap()
-        }),
+        served: responding(asked, asked, asked + 450 * MS),
         ..request(Transport::Quic, start, end)
     });
     let expected = [(Part::Exchange, RTT), (Part::Server, 450 * MS)];

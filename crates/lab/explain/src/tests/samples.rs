@@ -22,10 +22,7 @@ fn in_two_flights(told: Option<(i64, bool)>, was_blocked: bool) -> Parts {
         })
         .collect();
     tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked),
-            ..served(asked, acked + MS).unwrap()
-        }),
+        served: responding(asked, asked, acked + MS),
         sender: Some(SenderLog {
             samples: &samples,
             was_blocked,
@@ -50,10 +47,7 @@ fn a_response_whose_server_is_slow_goes_back_to_the_request() {
     };
     let end = tape.send(Down, acked + MS, FULL);
     let parts = tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked + MS),
-            ..served(asked, acked + MS).unwrap()
-        }),
+        served: responding(asked, asked + MS, acked + MS),
         sender: Some(SenderLog {
             samples: &[sample],
             was_blocked: false,

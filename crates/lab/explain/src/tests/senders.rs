@@ -142,10 +142,7 @@ fn a_sender_that_is_blocked_waits_for_its_window() {
     let acked = tape.send(Up, delivered, 0);
     let end = tape.send(Down, acked + MS, FULL);
     let parts = tape.parts(&Request {
-        served: Some(Served {
-            responded_ns: Some(asked),
-            ..served(asked, acked + MS).unwrap()
-        }),
+        served: responding(asked, asked, acked + MS),
         ..request(Transport::Tcp, start, end)
     });
     let expected = [
