@@ -1,4 +1,4 @@
-//! Captures made elsewhere, as what `explain` follows: where the time of their HTTP exchanges over TCP went.
+//! Captures made elsewhere, turned into the packets and requests that `explain` follows.
 //!
 //! The life of an answer:
 //!
