@@ -26,12 +26,12 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 /// A site that runs for as long as the test's runtime.
-pub(crate) struct Site {
+pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     pub(crate) root_pem: String,
 }
 
-pub(crate) async fn start() -> Site {
+pub(crate) async fn start() -> TestServer {
     let (config, root_pem) = tls();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -55,7 +55,7 @@ pub(crate) async fn start() -> Site {
             });
         }
     });
-    Site { address, root_pem }
+    TestServer { address, root_pem }
 }
 
 fn routes() -> Router {

@@ -55,7 +55,7 @@ final class Benchmark {
 
     /** Measures the start of an engine, first of all, while nothing has been loaded but what OkHttp itself needs. */
     private void start() throws Exception {
-        Doors.trusting(server.trust()).build();
+        TestClients.trusting(server.trust()).build();
         long began = System.nanoTime();
         String missing = Commute.missingLibrary();
         if (missing != null) {
@@ -73,13 +73,13 @@ final class Benchmark {
     }
 
     private void clients() throws Exception {
-        clients.put("plain h2", Doors.trusting(server.trust()).build());
+        clients.put("plain h2", TestClients.trusting(server.trust()).build());
         // A client's engine is made when it is first used.
         Commute.configure(new Settings.Builder().build());
-        clients.put("commute h2", Doors.withCommute(Doors.trusting(server.trust())));
+        clients.put("commute h2", TestClients.withCommute(TestClients.trusting(server.trust())));
         send("commute h2", 1_000);
         Commute.configure(new Settings.Builder().hintHttp3(server.url("/")).build());
-        clients.put("commute auto", Doors.withCommute(Doors.trusting(server.trust())));
+        clients.put("commute auto", TestClients.withCommute(TestClients.trusting(server.trust())));
         send("commute auto", 1_000);
     }
 

@@ -125,7 +125,7 @@ final class CancelTest {
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void atTwoHundredRandomMoments(World.Wire wire) throws Exception {
-        try (World world = new World(World.Way.ENGINE, wire)) {
+        try (World world = new World(World.Carrier.ENGINE, wire)) {
             world.start().server.setDispatcher(new Dispatcher() {
                 @Override
                 public MockResponse dispatch(RecordedRequest request) {
@@ -184,7 +184,7 @@ final class CancelTest {
 
                 @Override
                 public void onFailure(Call same, IOException failure) {
-                    world.say("-> failure of the same call: " + (same == call || !Doors.BY_INTERCEPTOR));
+                    world.say("-> failure of the same call: " + (same == call || !TestClients.BY_INTERCEPTOR));
                     done.countDown();
                 }
             });

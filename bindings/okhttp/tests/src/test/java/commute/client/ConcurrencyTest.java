@@ -36,7 +36,7 @@ final class ConcurrencyTest {
         try (LabServer server = new LabServer()) {
             Settings.Builder settings = new Settings.Builder();
             Commute.configure(httpVersion == 3 ? settings.hintHttp3(server.url("/")).build() : settings.build());
-            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
             Request request = new Request.Builder().url(server.url("/bytes/20000")).build();
             assertEquals(httpVersion, version(client, request));
             long before = Thread.activeCount();
@@ -67,7 +67,7 @@ final class ConcurrencyTest {
     @Test
     void manyCallsThatAreEnqueued() throws Exception {
         try (LabServer server = new LabServer()) {
-            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
             CountDownLatch left = new CountDownLatch(200);
             AtomicInteger bytes = new AtomicInteger();
             for (int i = 0; i < 200; i++) {
@@ -94,7 +94,7 @@ final class ConcurrencyTest {
     @Test
     void callsDuringManyGarbageCollections() throws Exception {
         try (LabServer server = new LabServer()) {
-            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
             AtomicBoolean done = new AtomicBoolean();
             Thread storm = new Thread(() -> {
                 while (!done.get()) {
@@ -137,7 +137,7 @@ final class ConcurrencyTest {
     void enginesOfManyClientsDoNotPileUp() throws Exception {
         try (LabServer server = new LabServer()) {
             for (int i = 0; i < 20; i++) {
-                Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+                Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
                 version(client, new Request.Builder().url(server.url("/health")).build());
             }
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);

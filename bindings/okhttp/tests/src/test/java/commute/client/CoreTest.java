@@ -77,7 +77,7 @@ final class CoreTest {
     @EnumSource(World.Wire.class)
     void aRedirectLeadsToAnotherOrigin(World.Wire wire) throws Exception {
         Differential.same(wire, world -> {
-            try (World other = new World(world.way, wire)) {
+            try (World other = new World(world.carrier, wire)) {
                 other.start().enqueue(Mock.ok("other"));
                 world.start().enqueue(Mock.redirect(302, other.server.url("/there")));
                 world.call(world.client(), world.request("/").header("Authorization", "secret").build());
@@ -181,7 +181,7 @@ final class CoreTest {
     @MethodSource("cached")
     void theCacheWorks(World.Wire wire, String name) throws Exception {
         Differential.same(wire, world -> {
-            Path directory = folder.resolve(world.way + name.replace(' ', '-'));
+            Path directory = folder.resolve(world.carrier + name.replace(' ', '-'));
             try (Cache cache = new Cache(directory.toFile(), 1 << 20)) {
                 world.start();
                 Call.Factory client = world.client(world.builder().cache(cache));
@@ -261,7 +261,7 @@ final class CoreTest {
         Differential.same(wire, world -> {
             world.start().enqueue(Mock.ok("one"), Mock.ok("two"));
             OkHttpClient.Builder builder = world.builder();
-            if (name.equals("added after commute") && world.way == World.Way.ENGINE && Doors.BY_INTERCEPTOR) {
+            if (name.equals("added after commute") && world.carrier == World.Carrier.ENGINE && TestClients.BY_INTERCEPTOR) {
                 Commute.install(builder);
             }
             Interceptor interceptor = chain -> intercept(world, name, chain);

@@ -16,8 +16,8 @@ final class Differential {
     }
 
     static void same(World.Wire wire, Scenario scenario, Difference... differences) throws Exception {
-        List<String> plain = transcript(World.Way.PLAIN, wire, scenario, differences);
-        List<String> engine = transcript(World.Way.ENGINE, wire, scenario, differences);
+        List<String> plain = transcript(World.Carrier.PLAIN, wire, scenario, differences);
+        List<String> engine = transcript(World.Carrier.ENGINE, wire, scenario, differences);
         for (int i = 0; i < Math.max(plain.size(), engine.size()); i++) {
             String expected = i < plain.size() ? plain.get(i) : "nothing more";
             String actual = i < engine.size() ? engine.get(i) : "nothing more";
@@ -31,20 +31,20 @@ final class Differential {
     /** Runs a case whose outcomes differ, on purpose, and compares what it says with what each of them must be. */
     static void differ(Difference difference, World.Wire wire, Scenario scenario, String plain, String engine)
             throws Exception {
-        assertEquals(plain, said(World.Way.PLAIN, wire, scenario), difference + ", plainly");
-        assertEquals(engine, said(World.Way.ENGINE, wire, scenario), difference + ", with commute");
+        assertEquals(plain, said(World.Carrier.PLAIN, wire, scenario), difference + ", plainly");
+        assertEquals(engine, said(World.Carrier.ENGINE, wire, scenario), difference + ", with commute");
     }
 
-    private static String said(World.Way way, World.Wire wire, Scenario scenario) throws Exception {
-        try (World world = new World(way, wire)) {
+    private static String said(World.Carrier carrier, World.Wire wire, Scenario scenario) throws Exception {
+        try (World world = new World(carrier, wire)) {
             scenario.run(world);
             return String.join(", ", world.transcript);
         }
     }
 
     private static List<String> transcript(
-            World.Way way, World.Wire wire, Scenario scenario, Difference... differences) throws Exception {
-        try (World world = new World(way, wire)) {
+            World.Carrier carrier, World.Wire wire, Scenario scenario, Difference... differences) throws Exception {
+        try (World world = new World(carrier, wire)) {
             scenario.run(world);
             List<String> lines = world.transcript;
             assertFalse(lines.isEmpty(), "nothing was seen");

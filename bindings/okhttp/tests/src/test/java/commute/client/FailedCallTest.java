@@ -24,7 +24,7 @@ final class FailedCallTest {
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void theConnectionOfACallThatFailedIsKnown(World.Wire wire) throws Exception {
-        try (World world = new World(World.Way.ENGINE, wire)) {
+        try (World world = new World(World.Carrier.ENGINE, wire)) {
             MockResponse none = new MockResponse().setSocketPolicy(SocketPolicy.NO_RESPONSE);
             world.start().enqueue(Mock.ok("fine"), none, none);
             OkHttpClient.Builder builder = world.builder().readTimeout(500, TimeUnit.MILLISECONDS);
@@ -67,7 +67,7 @@ final class FailedCallTest {
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void theFirstCallOpenedItsConnection(World.Wire wire) throws Exception {
-        try (World world = new World(World.Way.ENGINE, wire)) {
+        try (World world = new World(World.Carrier.ENGINE, wire)) {
             world.start().enqueue(new MockResponse().setSocketPolicy(SocketPolicy.NO_RESPONSE));
             Call.Factory client = world.client(world.builder().readTimeout(500, TimeUnit.MILLISECONDS));
             Call late = client.newCall(world.request("/").build());
@@ -81,7 +81,7 @@ final class FailedCallTest {
     @ParameterizedTest
     @EnumSource(World.Wire.class)
     void nothingIsKnownOfACallThatSentNothing(World.Wire wire) throws Exception {
-        try (World world = new World(World.Way.ENGINE, wire)) {
+        try (World world = new World(World.Carrier.ENGINE, wire)) {
             world.start(0, Certificates.OF_A_STRANGER);
             Call refused = world.client().newCall(world.request("/").build());
             assertThrows(IOException.class, refused::execute);
@@ -91,7 +91,7 @@ final class FailedCallTest {
 
     @Test
     void nothingIsToldOfACallThatWorkedPlainly() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H1);
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1);
                 MockWebServer server = OldSuites.server()) {
             server.enqueue(Mock.ok("plain"));
             Call call = world.client().newCall(new Request.Builder().url(server.url("/")).build());

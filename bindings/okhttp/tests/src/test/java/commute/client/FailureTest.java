@@ -225,7 +225,7 @@ final class FailureTest {
     /** Not compared: the JDK's TLS sockets cannot be closed while they write, so that plain OkHttp hangs. */
     @Test
     void aServerOfHttp1DoesNotTakeAnUploadInTime() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H1)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1)) {
             uploadToNobody(world);
             org.junit.jupiter.api.Assertions.assertEquals(
                     "-> java.net.SocketTimeoutException", world.transcript.get(0));
@@ -270,7 +270,7 @@ final class FailureTest {
     /** Clients that check certificates alike share their sockets. */
     @Test
     void aCallHasItsOwnLimitOnTheSocketOfAnotherClient() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             world.start().enqueue(Mock.ok("first"));
             int port = world.server.getPort();
             OkHttpClient patient = world.builder().connectTimeout(0, TimeUnit.SECONDS).build();

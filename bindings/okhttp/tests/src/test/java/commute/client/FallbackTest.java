@@ -39,7 +39,7 @@ final class FallbackTest {
     /** Before OkHttp 5.4 it is another call. */
     @Test
     void theTimeOfTheFirstCallCounts() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H1);
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1);
                 MockWebServer server = OldSuites.server()) {
             server.enqueue(Mock.ok("fine"));
             OkHttpClient client = world.builder().build();
@@ -59,7 +59,7 @@ final class FallbackTest {
     /** Before OkHttp 5.4 it is another call, which must not begin once the first one is cancelled. */
     @Test
     void aCallThatIsCancelledMeanwhileDoesNotGoOn() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H1)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1)) {
             world.start().enqueue(Mock.ok("plain"));
             OkHttpClient client = world.builder().callTimeout(0, TimeUnit.SECONDS).build();
             Call call = Commute.callFactory(client).newCall(world.request("/").build());

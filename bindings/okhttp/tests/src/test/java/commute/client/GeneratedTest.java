@@ -92,7 +92,7 @@ final class GeneratedTest {
         assertTrue(whole.size() > CASES / 3 && broken.size() > CASES / 8, whole.size() + " and " + broken.size());
         // A malformed head over HTTP/1.1 makes the origin go without the engine from then on.
         broken.sort(Comparator.comparing(one -> one.truth.equals("malformed")));
-        Call.Factory client = Doors.withCommute(builder());
+        Call.Factory client = TestClients.withCommute(builder());
         // Only the engine supports HTTP/3.
         Call.Factory counter = protocol.equals("h3") ? client : plain;
         List<String> wrong = new ArrayList<>();
@@ -111,7 +111,7 @@ final class GeneratedTest {
     }
 
     private static OkHttpClient.Builder builder() {
-        return Doors.trusting(trust).readTimeout(5, TimeUnit.SECONDS);
+        return TestClients.trusting(trust).readTimeout(5, TimeUnit.SECONDS);
     }
 
     /** What a call saw. */

@@ -43,7 +43,7 @@ final class Http3Test {
 
     @Test
     void aGetGoesOverHttp3() throws Exception {
-        Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+        Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
         try (Response response = client.newCall(get("/bytes/100000").build()).execute()) {
             RouteReport report = Commute.report(response);
             assertEquals(200, response.code());
@@ -149,14 +149,14 @@ final class Http3Test {
         int before = world.transcript.size();
         world.call(client, request.build());
         String first = world.transcript.get(before);
-        if (world.way == World.Way.ENGINE && first.matches("-> [0-9]{3} .*")) {
+        if (world.carrier == World.Carrier.ENGINE && first.matches("-> [0-9]{3} .*")) {
             RESPONSES.incrementAndGet();
             BY_HTTP_3.addAndGet(first.matches(".* (h3|quic)") ? 1 : 0);
         }
     }
 
     private static OkHttpClient.Builder builder(World world) throws Exception {
-        return Doors.trusting(server.trust()).readTimeout(10, TimeUnit.SECONDS).eventListener(world.recorder);
+        return TestClients.trusting(server.trust()).readTimeout(10, TimeUnit.SECONDS).eventListener(world.recorder);
     }
 
     private static Request.Builder get(String path) {

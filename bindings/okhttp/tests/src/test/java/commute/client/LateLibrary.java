@@ -19,7 +19,7 @@ final class LateLibrary {
     public static void main(String[] arguments) throws Exception {
         File library = new File(arguments[0]);
         try (LabServer server = new LabServer()) {
-            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
             AtomicBoolean stop = new AtomicBoolean();
             AtomicReference<Throwable> failure = new AtomicReference<>();
             List<Thread> callers = new ArrayList<>();

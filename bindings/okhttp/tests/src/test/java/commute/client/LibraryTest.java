@@ -107,7 +107,7 @@ final class LibraryTest {
     static final class OneCall {
         public static void main(String[] arguments) throws Exception {
             try (LabServer server = new LabServer()) {
-                RouteReport report = LateLibrary.call(Doors.withCommute(Doors.trusting(server.trust())), server);
+                RouteReport report = LateLibrary.call(TestClients.withCommute(TestClients.trusting(server.trust())), server);
                 System.out.println(report.code() + ": " + report.why());
             }
             System.exit(0);

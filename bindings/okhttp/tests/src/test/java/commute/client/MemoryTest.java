@@ -76,7 +76,7 @@ final class MemoryTest {
     @Test
     void anEngineWithACallUnderWayKeepsItsFolder() throws Exception {
         try (LabServer server = new LabServer()) {
-            Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+            Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
             Request large = new Request.Builder().url(server.url("/bytes/10000000")).build();
             try (Response half = client.newCall(large).execute()) {
                 Commute.disconnect();
@@ -105,7 +105,7 @@ final class MemoryTest {
 
     /** Makes a call by a client, and so by an engine, of its own. */
     private static void call(LabServer server) throws Exception {
-        Call.Factory client = Doors.withCommute(Doors.trusting(server.trust()));
+        Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
         try (Response response = client.newCall(new Request.Builder().url(server.url("/health")).build()).execute()) {
             assertTrue(Commute.report(response).byEngine());
             response.body().bytes();

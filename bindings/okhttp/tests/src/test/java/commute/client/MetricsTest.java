@@ -25,8 +25,8 @@ final class MetricsTest {
         Commute.disconnect();
         assertEquals("", Commute.metricsCsv(MetricsArms.ROLLOUT));
         try (LabServer server = new LabServer()) {
-            Call.Factory first = Doors.withCommute(Doors.trusting(server.trust()));
-            Call.Factory second = Doors.withCommute(Doors.trusting(server.trust()));
+            Call.Factory first = TestClients.withCommute(TestClients.trusting(server.trust()));
+            Call.Factory second = TestClients.withCommute(TestClients.trusting(server.trust()));
             Commute.networkChanged(new byte[] {1}, false, NetworkKind.WIFI);
             call(first, server);
             // The second engine starts when the network is known.

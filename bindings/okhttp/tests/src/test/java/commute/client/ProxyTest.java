@@ -39,7 +39,7 @@ final class ProxyTest {
                 Request request = world.request("/").build();
                 try (Response response = client.newCall(request).execute()) {
                     world.say("-> " + response.code() + " " + response.body().string() + " " + response.protocol());
-                    if (world.way == World.Way.ENGINE) {
+                    if (world.carrier == World.Carrier.ENGINE) {
                         assertEquals("plain.proxy", Commute.report(response).code());
                     }
                 }
@@ -65,7 +65,7 @@ final class ProxyTest {
 
     @Test
     void noProxyIsNone() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             world.start().enqueue(Mock.ok("fine"));
             // It is an error if the call does not go by the engine.
             world.call(world.client(world.builder().proxy(Proxy.NO_PROXY)), world.request("/").build());
@@ -76,14 +76,14 @@ final class ProxyTest {
     @EnumSource(World.Wire.class)
     void aRedirectLeadsToAProxy(World.Wire wire) throws Exception {
         Differential.same(wire, world -> {
-            int tunnels = world.way == World.Way.ENGINE ? 2 : 1;
+            int tunnels = world.carrier == World.Carrier.ENGINE ? 2 : 1;
             try (MockWebServer proxy = proxy(tunnels)) {
                 Call.Factory client = world.client(world.builder().proxySelector(only(proxy)));
                 MockResponse redirect = Mock.redirect(302, "https://localhost:" + proxy.getPort() + "/there");
                 world.start().enqueue(redirect, redirect);
                 try (Response response = client.newCall(world.request("/").build()).execute()) {
                     world.say("-> " + response.code() + " " + response.body().string());
-                    if (world.way == World.Way.ENGINE) {
+                    if (world.carrier == World.Carrier.ENGINE) {
                         assertEquals("plain.proxy", Commute.report(response).code());
                     }
                 }
@@ -95,7 +95,7 @@ final class ProxyTest {
     /** Else the server would see it twice. */
     @Test
     void aPostThatIsRedirectedToAProxyFails() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2);
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2);
                 MockWebServer proxy = proxy(1)) {
             Call.Factory client = world.client(world.builder().proxySelector(only(proxy)));
             world.start().enqueue(Mock.redirect(307, "https://localhost:" + proxy.getPort() + "/there"));

@@ -123,7 +123,7 @@ final class SettingsOfClientTest {
     @ValueSource(strings = {"close", "Upgrade", "keep-alive, close"})
     void aRequestAboutItsConnectionGoesPlainly(String option) throws Exception {
         for (boolean byInterceptor : new boolean[] {false, true}) {
-            try (World world = new World(World.Way.ENGINE, World.Wire.H1)) {
+            try (World world = new World(World.Carrier.ENGINE, World.Wire.H1)) {
                 world.start().enqueue(Mock.ok("fine"));
                 OkHttpClient.Builder builder = world.builder();
                 Request.Builder request = world.request("/");
@@ -165,7 +165,7 @@ final class SettingsOfClientTest {
                                 .addTrustedCertificate(Certificates.ROOT.certificate())
                                 .addInsecureHost(host)
                                 .build();
-                world.outcome(world.client(Doors.trusting(trust)), world.request("/").build());
+                world.outcome(world.client(TestClients.trusting(trust)), world.request("/").build());
             });
         }
     }
@@ -173,7 +173,7 @@ final class SettingsOfClientTest {
     @Test
     void anExtendedTrustManagerSeesTheHost() throws Exception {
         AtomicReference<String> seen = new AtomicReference<>();
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             world.start().enqueue(Mock.ok("fine"));
             HandshakeCertificates trust = new HandshakeCertificates.Builder()
                     .addTrustedCertificate(Certificates.ROOT.certificate())
@@ -190,7 +190,7 @@ final class SettingsOfClientTest {
     @ParameterizedTest
     @ValueSource(strings = {"ICY 200 OK"})
     void aGetGoesPlainlyWhereTheEngineCannotReadTheHead(String status) throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H1)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1)) {
             MockResponse odd = Mock.ok("odd").setStatus(status);
             world.start().enqueue(odd, odd, odd, Mock.ok("never"));
             Call.Factory client = world.client();
@@ -210,7 +210,7 @@ final class SettingsOfClientTest {
 
     @Test
     void aGetIsRepeatedPlainlyWhereTheEngineCannotReadTheHead() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H1)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1)) {
             MockResponse odd = Mock.ok("odd").setHeaders(Headers.of("Content-Length", "3"));
             odd.setStatus("ICY 200 OK");
             world.start().enqueue(odd, odd, odd);

@@ -93,7 +93,7 @@ final class SwitchesTest {
 
     @Test
     void disconnectingOpensNewConnections() throws Exception {
-        Call.Factory client = Doors.withCommute(builder());
+        Call.Factory client = TestClients.withCommute(builder());
         int[] ports = new int[3];
         for (int i = 0; i < ports.length; i++) {
             try (Response response = client.newCall(request().build()).execute()) {
@@ -112,7 +112,7 @@ final class SwitchesTest {
     void callsUnderWayGoOnWhenDisconnected() throws Exception {
         CountDownLatch arrived = new CountDownLatch(1);
         CountDownLatch disconnected = new CountDownLatch(1);
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             world.start().server.setDispatcher(new Dispatcher() {
                 @Override
                 public MockResponse dispatch(RecordedRequest request) throws InterruptedException {
@@ -142,7 +142,7 @@ final class SwitchesTest {
 
     @Test
     void anotherNetworkGetsAnotherTcpConnectionAndNoneNone() throws Exception {
-        Call.Factory client = Doors.withCommute(builder());
+        Call.Factory client = TestClients.withCommute(builder());
         byte[][] networks = {{1}, {1}, {2}};
         int[] ports = new int[networks.length];
         for (int i = 0; i < ports.length; i++) {
@@ -162,7 +162,7 @@ final class SwitchesTest {
     @Test
     void aConnectionOverHttp3MovesToAnotherNetwork() throws Exception {
         Commute.configure(new Settings.Builder().hintHttp3(server.url("/")).build());
-        Call.Factory client = Doors.withCommute(builder());
+        Call.Factory client = TestClients.withCommute(builder());
         // Where data is metered, TCP is not opened just to learn.
         Commute.networkChanged(new byte[] {3}, true);
         assertEquals(3, report(client, request().build()).httpVersion());
@@ -176,7 +176,7 @@ final class SwitchesTest {
     @Test
     void anEngineThatHasEndedIsDoneWithout() throws Exception {
         OkHttpClient.Builder builder = builder();
-        Call.Factory client = Doors.withCommute(builder);
+        Call.Factory client = TestClients.withCommute(builder);
         // Leaves a socket that is idle.
         report(client, request().build());
         // Handles are given in turn, so these are all.
@@ -276,7 +276,7 @@ final class SwitchesTest {
     }
 
     private static OkHttpClient.Builder builder() throws Exception {
-        return Doors.trusting(server.trust());
+        return TestClients.trusting(server.trust());
     }
 
     private static Request.Builder request() {
@@ -289,7 +289,7 @@ final class SwitchesTest {
     }
 
     private static RouteReport report(OkHttpClient.Builder builder, Request request) throws IOException {
-        return report(Doors.withCommute(builder), request);
+        return report(TestClients.withCommute(builder), request);
     }
 
     private static RouteReport report(Call.Factory client, Request request) throws IOException {

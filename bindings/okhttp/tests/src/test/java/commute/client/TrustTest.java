@@ -74,7 +74,7 @@ final class TrustTest {
             world.call(client, request);
             int port = world.server.getPort();
             world.server.shutdown();
-            try (World later = new World(world.way, wire)) {
+            try (World later = new World(world.carrier, wire)) {
                 later.start(port, wrong).enqueue(Mock.ok("never"));
                 world.call(client, request);
                 world.say("-> server: " + later.server.getRequestCount());
@@ -148,7 +148,7 @@ final class TrustTest {
             world.call(client, request);
             int port = world.server.getPort();
             world.server.shutdown();
-            try (World later = new World(world.way, wire)) {
+            try (World later = new World(world.carrier, wire)) {
                 later.start(port, Certificates.RSA).enqueue(Mock.ok("never"));
                 world.call(client, request);
                 world.say("-> server: " + later.server.getRequestCount());
@@ -185,7 +185,7 @@ final class TrustTest {
     void eachRealHandshakeIsCheckedOnce() throws Exception {
         AtomicInteger checks = new AtomicInteger();
         X509TrustManager counting = trustManager(chain -> checks.incrementAndGet());
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             world.start().enqueue(Mock.ok("1"), Mock.ok("2"), Mock.ok("3"));
             Call.Factory client = world.client(trusting(world, counting));
             for (int i = 0; i < 3; i++) {
@@ -235,7 +235,7 @@ final class TrustTest {
         for (boolean resumed : new boolean[] {false, true}) {
             try (Response response = client.newCall(world.request("/").build()).execute()) {
                 assertEquals("fine", response.body().string());
-                if (world.way == World.Way.ENGINE) {
+                if (world.carrier == World.Carrier.ENGINE) {
                     assertEquals(resumed, Commute.report(response).resumed());
                 }
             }
@@ -250,7 +250,7 @@ final class TrustTest {
         AtomicReference<OkHttpClient> self = new AtomicReference<>();
         AtomicReference<RouteReport> inner = new AtomicReference<>();
         try (MockWebServer revocation = new MockWebServer();
-                World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+                World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             revocation.enqueue(Mock.ok("not revoked"));
             String url = revocation.url("/").toString().replace("http:", "https:");
             HandshakeCertificates identity =
@@ -258,7 +258,7 @@ final class TrustTest {
             revocation.useHttps(identity.sslSocketFactory(), false);
             X509TrustManager asking = trustManager(chain -> {
                 if (inner.get() == null) {
-                    try (Response response = Doors.withCommute(world.builder())
+                    try (Response response = TestClients.withCommute(world.builder())
                             .newCall(new Request.Builder().url(url).build())
                             .execute()) {
                         inner.set(Commute.report(response));
@@ -281,7 +281,7 @@ final class TrustTest {
         AtomicInteger checks = new AtomicInteger();
         int limitMs = TrustContext.limitMs;
         TrustContext.limitMs = 300;
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             Request request = world.start().request("/").build();
             X509TrustManager waiting = trustManager(chain -> {
                 if (checks.incrementAndGet() > 1) {
@@ -320,7 +320,7 @@ final class TrustTest {
     @Test
     void aTrustManagerThatKnowsTheHostIsAskedWithIt() throws Exception {
         HostAware hostAware = new HostAware();
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             world.start().enqueue(Mock.ok("fine"));
             world.call(world.client(trusting(world, hostAware)), world.request("/").build());
             assertEquals("localhost", hostAware.host);

@@ -19,7 +19,7 @@ final class WebSocketTest {
         Differential.same(World.Wire.H1, world -> {
             world.start().enqueue(new MockResponse().withWebSocketUpgrade(new Echo()));
             OkHttpClient.Builder builder = world.builder();
-            boolean installed = world.way == World.Way.ENGINE && Doors.BY_INTERCEPTOR;
+            boolean installed = world.carrier == World.Carrier.ENGINE && TestClients.BY_INTERCEPTOR;
             OkHttpClient client = (installed ? Commute.install(builder) : builder).build();
             CountDownLatch closed = new CountDownLatch(1);
             WebSocket socket = client.newWebSocket(world.request("/").build(), new WebSocketListener() {

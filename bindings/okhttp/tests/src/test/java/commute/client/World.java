@@ -32,8 +32,8 @@ import okio.ByteString;
 
 /** A server and a client, plain or with commute, and a transcript of all that can be seen of their calls. */
 final class World implements AutoCloseable {
-    /** How a client goes. */
-    enum Way {
+    /** What carries the calls of a client: OkHttp as it is, or the engine. */
+    enum Carrier {
         PLAIN,
         ENGINE
     }
@@ -60,15 +60,15 @@ final class World implements AutoCloseable {
         QUIET.forEach(logger -> logger.setLevel(Level.OFF));
     }
 
-    final Way way;
+    final Carrier carrier;
     final Wire wire;
     final MockWebServer server = new MockWebServer();
     final Recorder recorder = new Recorder();
     final List<String> transcript = new ArrayList<>();
     private final List<OkHttpClient> clients = new ArrayList<>();
 
-    World(Way way, Wire wire) {
-        this.way = way;
+    World(Carrier carrier, Wire wire) {
+        this.carrier = carrier;
         this.wire = wire;
     }
 
@@ -93,7 +93,7 @@ final class World implements AutoCloseable {
     OkHttpClient.Builder builder() {
         HandshakeCertificates trust =
                 new HandshakeCertificates.Builder().addTrustedCertificate(Certificates.ROOT.certificate()).build();
-        return Doors.trusting(trust).readTimeout(10, TimeUnit.SECONDS).eventListener(recorder);
+        return TestClients.trusting(trust).readTimeout(10, TimeUnit.SECONDS).eventListener(recorder);
     }
 
     Call.Factory client() {
@@ -101,8 +101,8 @@ final class World implements AutoCloseable {
     }
 
     Call.Factory client(OkHttpClient.Builder builder) {
-        if (way == Way.ENGINE) {
-            return Doors.withCommute(builder);
+        if (carrier == Carrier.ENGINE) {
+            return TestClients.withCommute(builder);
         }
         OkHttpClient client = builder.build();
         clients.add(client);
@@ -205,7 +205,7 @@ final class World implements AutoCloseable {
     }
 
     private void requireEngine(Response response) {
-        RouteReport report = way == Way.ENGINE ? Commute.report(response) : null;
+        RouteReport report = carrier == Carrier.ENGINE ? Commute.report(response) : null;
         if (report != null) {
             assertTrue(report.byEngine(), () -> "not by the engine: " + report);
         }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** An engine that OkHttp has to do without turns itself off. */
-final class TripTest {
+final class TurnedOffTest {
     /** So many requests an engine has before it may turn itself off, if more than one in fifty failed. */
     private static final int REQUESTS = 50;
 
@@ -26,7 +26,7 @@ final class TripTest {
 
     @Test
     void whatOnlyTheEngineCannotDoTurnsItOff() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H1);
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1);
                 MockWebServer server = answering(OldSuites.server())) {
             Call.Factory client = world.client();
             for (int i = 0; i < REQUESTS; i++) {
@@ -40,7 +40,7 @@ final class TripTest {
 
     @Test
     void beingOfflineDoesNot() throws Exception {
-        try (World world = new World(World.Way.ENGINE, World.Wire.H2)) {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2)) {
             Call.Factory client = world.client();
             answering(world.start().server);
             for (int i = 0; i < REQUESTS; i++) {

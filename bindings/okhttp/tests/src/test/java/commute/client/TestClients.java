@@ -7,11 +7,11 @@ import okhttp3.OkHttpClient;
 import okhttp3.tls.HandshakeCertificates;
 
 /** Makes clients, plain and with commute, with whatever version of OkHttp is on the class path. */
-final class Doors {
+final class TestClients {
     /** Before 5.4 an interceptor cannot change a call's sockets. */
     static final boolean BY_INTERCEPTOR = byInterceptor();
 
-    private Doors() {}
+    private TestClients() {}
 
     static OkHttpClient.Builder trusting(HandshakeCertificates trust) {
         return new OkHttpClient.Builder()
