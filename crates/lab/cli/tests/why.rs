@@ -31,6 +31,17 @@ put = "file"
 bytes = 160000
 "#;
 
+/// Downloads at once on a connection; faults of the third request are the large one's.
+const AT_ONCE: &str = r#"
+[[step]]
+call = "echo"
+[[step]]
+call = "echo"
+[[step]]
+parallel = true
+steps = [{ get = "file", bytes = 160000 }, { get = "file", bytes = 20000 }, { get = "file", bytes = 20000 }]
+"#;
+
 /// Starts the server, e.g. with a fault. It serves gRPC on the port of HTTP/2, for which other servers are asked by `--grpc`.
 const SERVE: &str = r#"
 commute=$1
@@ -95,6 +106,24 @@ fn causes() -> Vec<Cause> {
         Cause {
             server: "slow-file",
             ..cause("the server sleeps in a download", &["server"], ALL)
+        },
+        Cause {
+            server: "slow-file",
+            steps: AT_ONCE,
+            ..cause(
+                "the server sleeps in one of three downloads at once",
+                &["server"],
+                &["h2", "h3"],
+            )
+        },
+        Cause {
+            direction: "rate_kbps = 800\nqueue_ms = 2000\ndelay_ms = 15\n",
+            steps: AT_ONCE,
+            ..cause(
+                "a slow link under three downloads at once",
+                &["link_busy"],
+                &["h2", "h3"],
+            )
         },
         Cause {
             arm: "chain = \"long\"\n",

@@ -135,6 +135,35 @@ fn the_server_is_charged_for_its_time_beside_other_responses() {
     }
 }
 
+/// The server responds after 20 ms, while another response has filled the window: its work takes none of the time.
+#[test]
+fn a_response_waits_for_the_window_that_another_filled() {
+    for transport in [Transport::Tcp, Transport::Quic] {
+        let mut tape = Tape::new(transport);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        for _ in 0..10 {
+            tape.send(Down, asked, FULL);
+        }
+        let freed = tape.send(Up, asked + DELAY, 0);
+        let answered = tape.send(Down, freed, 700);
+        let own = Request {
+            served: responding(asked, asked + 20 * MS, asked + 20 * MS),
+            ..request(transport, start, answered)
+        };
+        let expected = [(Part::Exchange, RTT), (Part::CongestionWindow, RTT)];
+        assert_eq!(present(&tape.parts(&own)), expected, "{transport:?}");
+        // One that responds once the window is free again has worked until then.
+        let late = Request {
+            served: responding(asked, freed, freed),
+            ..own
+        };
+        let expected = [(Part::Exchange, RTT), (Part::Server, RTT)];
+        assert_eq!(present(&tape.parts(&late)), expected, "{transport:?}");
+    }
+}
+
 /// A port that an earlier connection had used, whose losses and acknowledgements are not this one's.
 #[test]
 fn a_port_can_carry_several_connections() {

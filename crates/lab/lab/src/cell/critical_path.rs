@@ -11,13 +11,15 @@ use record::CallResult;
 use record::server_log::ServerEvent;
 
 use super::call_path::Recorder;
+use super::concurrent::concurrent;
 use super::measured::Measured;
 
 /// TLS 1.2 as rustls names it.
 const TLS_1_2: &str = "TLSv1_2";
 
 /// Gives every call that succeeded its parts, and its path if paths are kept. Clients with a clock of their own get
-/// none, and connections whose port neither end reports.
+/// none, and connections whose port neither end reports. Neither do concurrent calls of a connection whose server does
+/// not log when it responded: packets do not show which response they carry.
 pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_paths: bool) {
     if measured.clock != Clock::Monotonic {
         return;
@@ -30,6 +32,7 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
         return;
     };
     let samples = samples(&measured.log);
+    let concurrent = concurrent(&measured.calls);
     let mut recorder = keeps_paths.then(|| Recorder::new(&measured.tap));
     for call in &mut measured.calls {
         let Some(&row) = rows.get(&call.id).filter(|_| call.result == CallResult::Ok) else {
@@ -38,6 +41,10 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
         let Some(request) = request(row, &log, network, &measured.window, &samples) else {
             continue;
         };
+        let responded_ns = request.served.and_then(|served| served.responded_ns);
+        if responded_ns.is_none() && concurrent.contains(&call.id) {
+            continue;
+        }
         let path = crossings.path(&request);
         tracing::debug!("path of call {}: {path:?}", row.id);
         call.path = (recorder.as_mut()).map(|recorder| recorder.record(&path, row.start_ns));

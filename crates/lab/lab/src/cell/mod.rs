@@ -7,6 +7,7 @@ mod call_path;
 pub(crate) mod capabilities;
 pub(crate) mod captures;
 mod collect;
+mod concurrent;
 mod critical_path;
 pub(crate) mod driver_process;
 pub(crate) mod error;
@@ -162,7 +163,7 @@ impl CellRun<'_> {
         let (bench, exe) = (&mut *context.bench, context.exe);
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
-        bench.set_congestion(congestion)?;
+        bench.set_congestion(setup::of_kernel(congestion))?;
         let mut options = self.server_options(key);
         let answers = own_files::write_answers(self.workload, &scratch.server())
             .map_err(|e| CellError::io("answers", &e))?;

@@ -1,6 +1,7 @@
 //! The parts of a population's time, by arm and by step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use explain::Part;
 use record::{Call, Cell, Run};
@@ -15,16 +16,16 @@ use crate::summary::why::{ArmParts, PartTime, WhyMeasure};
 pub(crate) type PartTimes = BTreeMap<Part, f64>;
 
 /// Returns the parts of a cell's steps, as [`Population::steps`] gives their times. A step is absent if its requests
-/// lack parts or overlap others of their connection, whose packets look alike. So are percentiles, imported
-/// requests and groups that are bound by time.
+/// lack parts. So are percentiles, imported requests and groups that are bound by time.
 pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u32, PartTimes> {
     let calls = population.of(&cell.calls);
     match population.part {
-        measure::Part::ColdProcess | measure::Part::First | measure::Part::Warm => {
-            let concurrent = concurrent(&cell.calls);
-            let alone = calls.filter(|call| !concurrent.contains(&call.id));
+        measure::Part::ColdProcess
+        | measure::Part::First
+        | measure::Part::Place
+        | measure::Part::Warm => {
             let step = |call: &Call| Some((call.id, parts_of(&[call])?));
-            alone.filter_map(step).collect()
+            calls.filter_map(step).collect()
         }
         measure::Part::Whole => {
             let calls: Vec<&Call> = calls.collect();
@@ -37,40 +38,25 @@ pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u3
     }
 }
 
-/// Returns the ids of the calls that overlap another call of the same connection.
-fn concurrent(calls: &[Call]) -> BTreeSet<u32> {
-    let mut calls: Vec<&Call> = calls.iter().collect();
-    calls.sort_by_key(|call| (call.connection, call.start_ns));
-    let mut found = BTreeSet::new();
-    // The call of the connection that ends last so far.
-    let mut last: Option<&Call> = None;
-    for call in calls {
-        let before = last.filter(|before| before.connection == call.connection);
-        if let Some(before) = before.filter(|before| call.start_ns < end_of(before)) {
-            found.extend([before.id, call.id]);
-        }
-        last = match before {
-            Some(before) if end_of(before) > end_of(call) => Some(before),
-            _ => Some(call),
-        };
-    }
-    found
-}
-
 /// Returns when a call ended, by the clock of its start.
 fn end_of(call: &Call) -> u64 {
     call.start_ns.saturating_add(call.end_ns)
 }
 
-/// Returns the parts of calls together; `None` unless all have parts and none begins before another has ended.
+/// Returns the parts of calls together: of the one that ends last, of the one that ended last before that began, and so
+/// on. `None` if one of these has no parts.
 fn parts_of(calls: &[&Call]) -> Option<PartTimes> {
     let mut calls = calls.to_vec();
-    calls.sort_by_key(|call| call.start_ns);
-    let overlap = |pair: &[&Call]| pair[1].start_ns < end_of(pair[0]);
-    if calls.is_empty()
-        || calls.iter().any(|call| call.parts.is_empty())
-        || calls.windows(2).any(overlap)
-    {
+    calls.sort_by_key(|call| Reverse((end_of(call), call.start_ns)));
+    let mut begun_ns = u64::MAX;
+    calls.retain(|call| {
+        let is_next = end_of(call) <= begun_ns;
+        if is_next {
+            begun_ns = call.start_ns;
+        }
+        is_next
+    });
+    if calls.is_empty() || calls.iter().any(|call| call.parts.is_empty()) {
         return None;
     }
     let mut parts = PartTimes::new();
@@ -199,30 +185,23 @@ mod tests {
         let second = after(call(3, &[(Part::Client, 3)]), 9);
         let parts = parts_of(&[&second, &first]).unwrap();
         assert_eq!(parts, [(Part::Client, 7.0), (Part::Server, 5.0)].into());
-        let overlapping = after(second.clone(), 8);
-        assert_eq!(parts_of(&[&first, &overlapping]), None);
         let without = after(call(3, &[]), 20);
         assert_eq!(parts_of(&[&first, &second, &without]), None);
         assert_eq!(parts_of(&[]), None);
     }
 
     #[test]
-    fn requests_at_once_on_a_connection_are_found() {
-        let of = |id, connection, start_ns, end_ns| Call {
-            id,
-            connection,
-            start_ns,
-            ..call(end_ns, &[])
-        };
-        let calls = [
-            of(1, 1, 0, 100),
-            of(2, 1, 10, 20),
-            of(3, 1, 60, 20),
-            of(4, 1, 100, 50),
-            // On another connection, at the same time.
-            of(5, 2, 20, 50),
-        ];
-        assert_eq!(concurrent(&calls), [1, 2, 3].into());
+    fn requests_at_once_have_the_parts_of_the_last_to_end() {
+        let after = |call: Call, start_ns: u64| Call { start_ns, ..call };
+        let before = call(5, &[(Part::Exchange, 5)]);
+        let short = after(call(9, &[(Part::Client, 4), (Part::Server, 5)]), 5);
+        let long = after(call(20, &[(Part::LinkBusy, 20)]), 5);
+        let later = after(call(2, &[(Part::Server, 2)]), 6);
+        let parts = parts_of(&[&later, &short, &long, &before]).unwrap();
+        assert_eq!(
+            parts,
+            [(Part::Exchange, 5.0), (Part::LinkBusy, 20.0)].into()
+        );
     }
 
     #[test]
