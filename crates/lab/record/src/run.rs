@@ -206,6 +206,9 @@ pub struct Arm {
     /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_json: bool,
+    /// Why the arm is never recommended: `control` or `anti-pattern`; absent for a candidate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
     /// A caveat that every result of this arm must carry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caveat: Option<String>,

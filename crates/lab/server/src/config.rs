@@ -163,8 +163,10 @@ pub enum QuicFault {
 /// A congestion control of quinn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
-    /// CUBIC (RFC 9438), the default of quinn, and of Linux for TCP.
+    /// CUBIC (RFC 9438) as quinn has it, by default.
     Cubic,
+    /// CUBIC as Linux's TCP has it: initial window, growth of what is not full, HyStart, idle restart.
+    LinuxCubic,
     /// NewReno (RFC 9002).
     NewReno,
     /// BBR version 1, experimental in quinn.
@@ -172,10 +174,11 @@ pub enum Congestion {
 }
 
 impl Congestion {
-    /// Returns its name in the log, which is Linux's name for it.
+    /// Returns its name in the log: Linux's name for it, where Linux has it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cubic => "cubic",
+            Self::LinuxCubic => "linux-cubic",
             Self::NewReno => "reno",
             Self::Bbr => "bbr",
         }

@@ -59,6 +59,7 @@ mod http3;
 mod inject;
 mod json;
 mod key_log;
+mod linux_cubic;
 mod log;
 mod port;
 mod qlog;

@@ -11,6 +11,7 @@ use quinn::{
 };
 
 use crate::config::{Config, Congestion};
+use crate::linux_cubic::LinuxCubic;
 use crate::window_log::LoggedFactory;
 
 /// quinn's transport settings that differ from its defaults. A qlog is one of them, so they are made
@@ -52,6 +53,7 @@ impl TransportSettings {
             Congestion::Cubic => {
                 transport.congestion_controller_factory(logged(CubicConfig::default()))
             }
+            Congestion::LinuxCubic => transport.congestion_controller_factory(logged(LinuxCubic)),
             Congestion::NewReno => {
                 transport.congestion_controller_factory(logged(NewRenoConfig::default()))
             }

@@ -7,11 +7,16 @@ use serde::de::value::{Error, StrDeserializer};
 
 use super::{Arm, AuthScheme, Chain, Security, ServerFault};
 
+/// CUBIC of Linux's TCP, over QUIC as well.
+pub const LINUX_CUBIC: &str = "linux-cubic";
+/// The congestion controls of arms, in words.
+pub(crate) const CONGESTION: &str = "cubic, linux-cubic or bbr";
+
 /// Each setting's name, as in `[[arm]]`, and what its values may be.
 const SETTINGS: [(&str, &str); 7] = [
     ("auth", "none, jwt or hmac"),
     ("chain", "typical or long"),
-    ("congestion", "cubic or bbr"),
+    ("congestion", CONGESTION),
     (
         "fault",
         "none, no-quic, quic-stall, quic-garbage, quic-reset or false-alt-svc",
@@ -26,6 +31,11 @@ pub(super) fn is_arm_setting(name: &str) -> bool {
     SETTINGS.iter().any(|(setting, _)| *setting == name)
 }
 
+/// Reports whether arms can have a congestion control.
+pub(crate) fn is_congestion(name: &str) -> bool {
+    ["cubic", LINUX_CUBIC, "bbr"].contains(&name)
+}
+
 /// Returns the names of all settings.
 pub(super) fn names() -> String {
     SETTINGS.map(|(name, _)| name).join(", ")
@@ -37,7 +47,7 @@ pub(super) fn set(arm: &mut Arm, name: &str, value: &str) -> Result<(), String> 
         "auth" if value == "none" => arm.auth = None,
         "auth" => arm.auth = Some(parse::<AuthScheme>(name, value)?),
         "chain" => arm.chain = parse::<Chain>(name, value)?,
-        "congestion" if ["cubic", "bbr"].contains(&value) => {
+        "congestion" if is_congestion(value) => {
             arm.congestion = Some(value.to_owned());
         }
         "fault" if value == "none" => arm.fault = None,

@@ -46,6 +46,7 @@ use record::LoadPlan;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use arm_setting::LINUX_CUBIC;
 pub use behaviour::{Access, Behaviour, Connections};
 pub use external::{ExternalServer, ServerUrl, Trust, check_address, not_for_step};
 pub use fault::{ServerFault, server_args};
@@ -156,6 +157,8 @@ pub struct Arm {
     pub behaviour: Behaviour,
     /// The origins besides the first; steps to any other go to the first.
     pub origins: Origins,
+    /// What the arm is compared for.
+    pub role: ArmRole,
 }
 
 impl Arm {
@@ -181,6 +184,31 @@ impl Arm {
             policy: None,
             behaviour: Behaviour::default(),
             origins: Origins::new(),
+            role: ArmRole::Candidate,
+        }
+    }
+}
+
+/// What an arm is compared for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArmRole {
+    /// An app may take it: it can be recommended.
+    #[default]
+    Candidate,
+    /// It shows a cause, and is never recommended.
+    Control,
+    /// It shows what no app should do, and is never recommended.
+    AntiPattern,
+}
+
+impl ArmRole {
+    /// Returns the name used in studies and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            ArmRole::Candidate => "candidate",
+            ArmRole::Control => "control",
+            ArmRole::AntiPattern => "anti-pattern",
         }
     }
 }

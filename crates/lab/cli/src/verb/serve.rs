@@ -154,6 +154,8 @@ enum ValidIn {
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Control {
     Cubic,
+    /// CUBIC as Linux's TCP has it
+    LinuxCubic,
     Reno,
     Bbr,
 }
@@ -235,6 +237,7 @@ impl Args {
             .find_map(|(given, fault)| given.then_some(fault)),
             congestion: match self.congestion {
                 Control::Cubic => Congestion::Cubic,
+                Control::LinuxCubic => Congestion::LinuxCubic,
                 Control::Reno => Congestion::NewReno,
                 Control::Bbr => Congestion::Bbr,
             },

@@ -5,16 +5,25 @@ use std::collections::BTreeMap;
 use driver::manifest::Certificate;
 use driver::protocol::{Action, Auth, Capability, Codec, Hello, Protocol, Reconnect, Setup};
 use study::plan::encoded_message;
-use study::{AuthScheme, Security, server_args};
+use study::{AuthScheme, LINUX_CUBIC, Security, server_args};
 
 use super::error::CellError;
 use super::scratch::Scratch;
 use super::server_process::{ServerOptions, ServerProcess};
 use super::server_side::ServerSide;
-use super::{CellRun, own_files, value_files};
+use super::{CellRun, DEFAULT_CONGESTION, own_files, value_files};
 
 /// The id of the key that a server makes for signed requests (`docs/server.md`).
 const KEY_ID: &str = "commute-1";
+
+/// Returns the congestion control of TCP that an arm's stands for. Of QUIC only the server has `linux-cubic`.
+pub(super) fn of_kernel(congestion: &str) -> &str {
+    match congestion {
+        LINUX_CUBIC => DEFAULT_CONGESTION,
+        other => other,
+    }
+}
+
 impl CellRun<'_> {
     /// Returns the server's options with those that the arm and the workload ask for.
     pub(super) fn server_options(&self, key: Certificate) -> ServerOptions {
@@ -105,7 +114,12 @@ impl CellRun<'_> {
             timeout_ns: self.timeout_ns,
             // TCP's congestion control is set by route, QUIC's by the library.
             congestion: match self.arm.protocol {
-                Protocol::H3 => self.arm.congestion.clone(),
+                Protocol::H3 => self
+                    .arm
+                    .congestion
+                    .as_deref()
+                    .map(of_kernel)
+                    .map(str::to_owned),
                 _ => None,
             },
             observe: self.arm.observe.clone(),

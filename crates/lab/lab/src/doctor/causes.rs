@@ -3,8 +3,8 @@
 use driver::protocol::Protocol;
 use explain::Part;
 use record::{Call, Check};
-use study::Chain;
 use study::plan::Workload;
+use study::{Chain, LINUX_CUBIC};
 
 use super::examination::{Examination, KnownStack, check, median};
 use super::goodput;
@@ -32,6 +32,13 @@ const PAUSE_MS: f64 = 50.0;
 /// The server's timer ticks each millisecond, and its thread has to wake each time.
 const PAUSES_MARGIN_MS: f64 = 20.0;
 
+/// Ten segments, then twice as many in each round trip: 14, 29, 58 kB. What the first image leaves is enough for the
+/// others.
+const IMAGE_BYTES: u64 = 60_000;
+const IMAGES: usize = 3;
+const WINDOWS: [f64; IMAGES] = [2.0, 0.0, 0.0];
+const WINDOWS_MARGIN: f64 = 0.5;
+
 /// Measures cells whose time has a known cause, and checks the parts of their calls.
 pub(super) fn known(examination: &mut Examination<'_>) -> Vec<Check> {
     let mut checks: Vec<Check> = STACKS
@@ -40,6 +47,7 @@ pub(super) fn known(examination: &mut Examination<'_>) -> Vec<Check> {
         .collect();
     checks.extend(long_chain(examination));
     checks.extend(nagle(examination));
+    checks.extend(warm_images(examination));
     for stack in STACKS {
         if matches!(stack.protocol, Protocol::H2 | Protocol::H3) {
             checks.extend(saturated_link(examination, stack));
@@ -118,6 +126,38 @@ fn nagle(examination: &mut Examination<'_>) -> Vec<Check> {
             }),
         );
     }
+    checks
+}
+
+/// Checks that images on a warm connection wait as often for the window over QUIC as over TCP, if QUIC's congestion control
+/// behaves as TCP's: the window has grown to what the images before them used.
+fn warm_images(examination: &mut Examination<'_>) -> Vec<Check> {
+    let images = std::iter::repeat_n(goodput::get(IMAGE_BYTES), IMAGES);
+    let workload = Workload::expand(&std::iter::once(call(1)).chain(images).collect::<Vec<_>>());
+    let mut checks = Vec::new();
+    for stack in STACKS {
+        examination.congestion = match stack.protocol {
+            Protocol::H2 => None,
+            Protocol::H3 => Some(LINUX_CUBIC),
+            _ => continue,
+        };
+        checks.extend(
+            examination.examine(&far(None), &stack, &workload, |measured| {
+                let images = measured.calls.iter().skip(1).zip(WINDOWS);
+                let line = |(n, (call, windows)): (usize, (&Call, f64))| {
+                    check(
+                        format!("{}: image {} waits for its window", stack.label(), n + 1),
+                        windows,
+                        part_ms(call, Part::CongestionWindow) / RTT_MS,
+                        WINDOWS_MARGIN,
+                        "round trips",
+                    )
+                };
+                images.enumerate().map(line).collect()
+            }),
+        );
+    }
+    examination.congestion = None;
     checks
 }
 

@@ -52,6 +52,8 @@ pub(super) struct Examination<'a> {
     pub(super) fault: Option<Fault>,
     /// The certificate chain of the servers of further cells.
     pub(super) chain: Chain,
+    /// The congestion control of further cells; none for the default.
+    pub(super) congestion: Option<&'static str>,
     /// More arguments for the servers of further cells.
     pub(super) server_args: Vec<String>,
     gate: MeasurementGate,
@@ -71,6 +73,7 @@ impl<'a> Examination<'a> {
             bench,
             fault,
             chain: Chain::Typical,
+            congestion: None,
             server_args: Vec::new(),
             gate: MeasurementGate::default(),
         })
@@ -84,7 +87,10 @@ impl<'a> Examination<'a> {
         workload: &Workload,
     ) -> Result<Measured, CellError> {
         let arm = Arm {
-            congestion: (self.fault == Some(Fault::Bbr)).then(|| "bbr".to_owned()),
+            congestion: match self.fault {
+                Some(Fault::Bbr) => Some("bbr".to_owned()),
+                _ => self.congestion.map(str::to_owned),
+            },
             chain: self.chain,
             ..Arm::plain(stack.name, stack.protocol)
         };

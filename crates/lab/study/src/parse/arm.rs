@@ -8,9 +8,12 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::RawStudy;
+use crate::arm_setting::{CONGESTION, is_congestion};
 use crate::external::{RawServer, ServerUrl};
 use crate::origins::{self, ArmOrigins};
-use crate::{Access, Arm, AuthScheme, Behaviour, Chain, Connections, Security, ServerFault};
+use crate::{
+    Access, Arm, ArmRole, AuthScheme, Behaviour, Chain, Connections, Security, ServerFault,
+};
 
 /// quinn's own default; RFC 9002 section 6.1.1 forbids fewer.
 const MIN_PACKET_THRESHOLD: u32 = 3;
@@ -43,7 +46,7 @@ pub(super) struct RawArm {
     security: Security,
     /// How every request proves who sends it.
     auth: Option<AuthScheme>,
-    /// Congestion control of both ends: `cubic` or `bbr`.
+    /// Congestion control of both ends: `cubic`, `bbr`, or `linux-cubic`, with which the server's QUIC behaves as TCP.
     congestion: Option<String>,
     /// Kind of all keys.
     key: Option<Certificate>,
@@ -75,6 +78,9 @@ pub(super) struct RawArm {
     chunk_bytes: Option<Bytes>,
     /// Where all origins of the study are.
     origins: Option<ArmOrigins>,
+    /// What the arm is compared for.
+    #[serde(default)]
+    role: ArmRole,
 }
 
 fn default_security() -> Security {
@@ -115,6 +121,7 @@ impl RawArm {
                 chunk_bytes: self.chunk_bytes.map(u64::from),
             },
             origins: origins::of_arm(&study.origins, self.origins),
+            role: self.role,
             stack: plain.stack,
             protocol: plain.protocol,
         }
@@ -165,6 +172,9 @@ pub(super) fn contradiction(arm: &Arm) -> Option<String> {
                     .to_owned(),
             )
         }
+        _ if arm.congestion.as_deref().is_some_and(is_unknown_congestion) => {
+            Some(format!("congestion: {CONGESTION}"))
+        }
         _ if arm.time_threshold.is_some_and(out_of_range) => {
             Some("time_threshold: above 1, and at most 10 round trips".to_owned())
         }
@@ -190,6 +200,10 @@ pub(super) fn contradiction(arm: &Arm) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+fn is_unknown_congestion(name: &str) -> bool {
+    !is_congestion(name)
 }
 
 /// Returns the frames per second of `frame:HZ`, if they are 1 to 1000.

@@ -257,6 +257,11 @@ fn mistakes_are_reported_with_their_line() {
         ),
         (
             "protocol = \"h3\"",
+            "protocol = \"h3\"\ncongestion = \"vegas\"",
+            "congestion: cubic, linux-cubic or bbr",
+        ),
+        (
+            "protocol = \"h3\"",
             "protocol = \"h3\"\nserver = \"go\"\ncongestion = \"bbr\"",
             "the go server does not support `congestion` over HTTP/3",
         ),

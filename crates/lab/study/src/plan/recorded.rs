@@ -11,7 +11,7 @@ use super::calls::planned_calls;
 use super::own::SentRequest;
 use super::workload::Workload;
 use crate::own::Form;
-use crate::{Access, AuthScheme, Chain, Connections, Security, StudyNetwork};
+use crate::{Access, ArmRole, AuthScheme, Chain, Connections, Security, StudyNetwork};
 
 /// What every result of a plaintext arm says.
 const PLAINTEXT: &str = "plaintext, without TLS: not a transport for an app, only a control";
@@ -90,6 +90,7 @@ impl Plan {
                     .own
                     .iter()
                     .any(|sent| sent.coded().next().is_some()),
+                role: (a.role != ArmRole::Candidate).then(|| a.role.name().to_owned()),
                 caveat: (a.security == Security::None).then(|| PLAINTEXT.to_owned()),
                 same_as_baseline: a.name != baseline.name
                     && crate::Arm {

@@ -137,7 +137,7 @@ fn arms(run: &Run) -> String {
         let role = match (arm.name == run.baseline, arm.same_as_baseline) {
             (true, _) => "baseline",
             (_, true) => "A/A: a copy of the baseline",
-            _ => "",
+            _ => arm.role.as_deref().unwrap_or(""),
         };
         let first = [&arm.name, &arm.stack, &arm.protocol].map(String::clone);
         let settings = differing.iter().map(|(_, of)| of(arm));
