@@ -74,7 +74,7 @@ pub use summary::sweep::{Sweep, Trend};
 pub use summary::threshold::{ThresholdOutcome, ThresholdResult};
 pub use summary::why::{ArmParts, PartTime, Why, WhyMeasure};
 pub use summary::{
-    AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, GroupSummary, Need,
+    AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, GroupSummary, Leaning, Need,
     NetworkSummary, Summary,
 };
 pub use verdicts::by_block::{BYTES, ByBlock, Kind, Place, energy_labels};

@@ -1,15 +1,16 @@
 //! The recommendation: which arms are best for each need on a network.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use record::Run;
-use stats::{ReliabilityVerdict, Verdict};
+use stats::{Outlook, ReliabilityVerdict, Verdict};
 
 use crate::figures::cells::CellIndex;
 use crate::figures::population::Population;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
-use crate::summary::{Advice, Need};
+use crate::summary::{Advice, Leaning, Need};
 use crate::verdicts::compare::compare_pairs;
 use crate::verdicts::pairing;
 use crate::verdicts::unusable::{fault, given_up, no_answer};
@@ -33,10 +34,10 @@ pub(crate) fn recommend(
     let decisive: Vec<usize> = (0..populations.len())
         .filter(|&i| populations[i].decisive && baseline.measures[i].time.is_some())
         .collect();
-    // Without TLS an arm is a control, whatever its times.
+    // Without TLS an arm is a control, whatever its times and its study.
     let is_control = |name: &str| {
         let mut arms = run.arms.iter();
-        arms.any(|arm| arm.name == name && arm.security == "none")
+        arms.any(|arm| arm.name == name && (arm.security == "none" || arm.role.is_some()))
     };
     let rivals: Vec<&ArmSummary> = arms
         .iter()
@@ -58,7 +59,7 @@ pub(crate) fn recommend(
     let verdicts = compare_pairs(run, cells, populations, network, &pairs);
     let table: Vec<((usize, &str, &str), Verdict)> = pairs.into_iter().zip(verdicts).collect();
     let mut needs = contest.needs(&table);
-    // A baseline without TLS is named only where nothing else is as fast.
+    // A baseline that is a control is named only where nothing else is as fast.
     for need in &mut needs {
         if need.best.iter().any(|name| !is_control(name)) {
             need.best.retain(|name| !is_control(name));
@@ -188,6 +189,7 @@ impl<'a> Contest<'a> {
                 label: self.baseline.measures[index].label.clone(),
                 best: Vec::new(),
                 undecided: Vec::new(),
+                leaning: Vec::new(),
             };
             let leader = self.leader(index);
             need.best.push(leader.unwrap_or(self.baseline).name.clone());
@@ -204,10 +206,29 @@ impl<'a> Contest<'a> {
                     Some(Verdict::Slower) | None => {}
                     Some(_) => need.undecided.push(arm.name.clone()),
                 }
+                if leader.is_none() {
+                    need.leaning.extend(Self::leaning(arm, index));
+                }
             }
+            need.leaning.sort_by_key(|l| Reverse(l.lower_percent));
             need
         };
         self.decisive.iter().map(need).collect()
+    }
+
+    /// Returns how far an arm is ahead of the baseline by its estimate, if the verdict is open.
+    fn leaning(arm: &'a ArmSummary, index: usize) -> Option<Leaning> {
+        let comparison = Self::comparison(arm, index)?;
+        let Verdict::CannotTell { blocks, outlook } = comparison.verdict else {
+            return None;
+        };
+        let is_ahead = comparison.difference.value? < -comparison.margin_ns;
+        let speedup = comparison.speedup.as_ref()?.value?;
+        (is_ahead && blocks >= stats::MIN_BLOCKS).then(|| Leaning {
+            arm: arm.name.clone(),
+            lower_percent: (100.0 - 100.0 / speedup).round() as u8,
+            a_few_more: outlook == Outlook::AFewMore,
+        })
     }
 
     /// Returns the names of the candidates that are not decidedly worse than the first.

@@ -1,9 +1,9 @@
 //! The reasons of decided differences, behind the differences that they explain.
 
-use crate::answer::wording::finding_words;
 use crate::summary::arm::ArmSummary;
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::reason::ReasonOutcome;
+use crate::words::verdict::finding_words;
 
 /// Returns the decided differences of an arm with their reasons, e.g. `first request: 118 ms faster because no TCP
 /// handshake: -123.0 ms, one round trip`.

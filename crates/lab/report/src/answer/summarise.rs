@@ -9,13 +9,14 @@ use crate::answer::wording::protocol_mismatch;
 use crate::answer::{advice, repeat, sentence};
 use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::measure::measure;
-use crate::figures::population::{Population, populations};
+use crate::figures::population::Population;
 use crate::figures::{coding, configuration, cost, external, repeated_packets, sending, setup};
 use crate::summary::arm::{ArmSummary, Attempts, Role, Spread, role_of};
 use crate::summary::measure::Comparison;
 use crate::summary::{
     AaCheck, ArmNoise, ComparisonCounts, FORMAT, GroupSummary, NetworkSummary, Summary,
 };
+use crate::verdicts::apart::populations_apart;
 use crate::verdicts::values::ERROR;
 use crate::verdicts::{compare, noise, overall, pairing, reason, sweep, unusable};
 use crate::words::number::{count, percent};
@@ -84,7 +85,7 @@ struct Summariser<'a> {
 impl<'a> Summariser<'a> {
     fn new(data: &'a RunData) -> Self {
         let (run, cells) = (data.run(), CellIndex::new(data));
-        let populations = populations(run);
+        let populations = populations_apart(run, &cells);
         let mut comparisons = compare::compare(run, &cells, &populations, Role::Arm);
         // The A/A check has an error probability of its own.
         comparisons.extend(compare::compare(run, &cells, &populations, Role::Repeat));

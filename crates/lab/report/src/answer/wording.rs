@@ -1,7 +1,7 @@
 //! Sentences that the terminal and the page share.
 
 use record::Proof;
-use stats::{Outlook, Verdict};
+use stats::Verdict;
 
 use crate::figures::configuration::SERVER_LIBRARY;
 use crate::figures::sending;
@@ -12,19 +12,15 @@ use crate::summary::threshold::{ThresholdOutcome, ThresholdResult};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 use crate::verdicts::pairing;
 use crate::words::number::{Column, count, ends_in, percent, size, with_interval};
-use crate::words::verdict::verdict_words;
+use crate::words::verdict::{outlook_words, verdict_words};
 
 /// Errors that a remark names: messages of libraries may differ with every request.
 const MAX_ERRORS: usize = 3;
 
-/// Returns a verdict in words, with the difference if it is decided, e.g. `118 ms faster`.
-pub(crate) fn finding_words(comparison: &Comparison) -> String {
-    let words = verdict_words(comparison.verdict);
-    let faster = comparison.verdict == Verdict::Faster;
-    match (comparison.verdict, size(&comparison.difference, faster)) {
-        (Verdict::Faster | Verdict::Slower, Some(size)) => format!("{} {words}", size.value),
-        _ => words.to_owned(),
-    }
+/// Returns the mean of requests in words, e.g. `mean 74.6 ms`, where the median does not show it.
+pub(crate) fn mean_words(measure: &Measure) -> Option<String> {
+    let mean = size(measure.mean.as_ref()?, false)?;
+    Some(format!("mean {}", mean.value))
 }
 
 /// Returns what a threshold found of a figure, e.g. `fail: first > 300ms: lan, hyper h2, first request:
@@ -272,15 +268,6 @@ fn undecided(measure: &Measure, comparison: &Comparison) -> Option<String> {
         (Some(range), None) => Some(format!("{label}: {range}")),
         (None, Some(clean)) => Some(format!("{label}: {words}, but {clean}")),
         (Some(range), Some(clean)) => Some(format!("{label}: {range}; {clean}")),
-    }
-}
-
-/// Returns whether more blocks would decide a comparison.
-pub(crate) fn outlook_words(outlook: Outlook) -> &'static str {
-    match outlook {
-        Outlook::AFewMore => "a few more blocks would probably decide it",
-        Outlook::SeveralTimesAsMany => "several times as many blocks would probably decide it",
-        Outlook::MayNotSettle => "more blocks may not settle it",
     }
 }
 

@@ -15,9 +15,13 @@ use serde::Serialize;
 use stats::{Span, TwoRuns, Verdict};
 
 use crate::answer::summarise::summarise;
+use crate::figures::cells::CellIndex;
 use crate::figures::estimate::median;
+use crate::figures::population::populations;
+use crate::figures::position::Places;
 use crate::summary::AaCheck;
 use crate::summary::quantity::{Quantity, Unit};
+use crate::verdicts::apart::differing;
 use crate::verdicts::by_block::{ByBlock, Kind, Place};
 use crate::verdicts::values::ERROR;
 use crate::words::number::count;
@@ -147,7 +151,11 @@ impl RunChanges {
 }
 
 fn changes(old: &RunData, new: &RunData) -> Vec<ArmChange> {
-    let (olds, news) = (ByBlock::of(old, &[]).medians, ByBlock::of(new, &[]).medians);
+    // What differs in either run is apart in both, so that the same requests are compared.
+    let places_of = |data: &RunData| differing(data.run(), &CellIndex::new(data));
+    let apart: Places = places_of(old).into_iter().chain(places_of(new)).collect();
+    let medians = |data: &RunData| ByBlock::with_apart(data, &[], &apart).medians;
+    let (olds, news) = (medians(old), medians(new));
     let run = new.run();
     let cells = old.cells().iter().chain(new.cells());
     let resolution_ns = cells.map(|cell| cell.stack.resolution_ns).max();
@@ -169,7 +177,7 @@ fn changes(old: &RunData, new: &RunData) -> Vec<ArmChange> {
             margin: margin.max(resolution_ns.unwrap_or(0) as f64),
         }
     };
-    let families: Vec<Vec<(Place, TwoRuns)>> = families(new)
+    let families: Vec<Vec<(Place, TwoRuns)>> = families(new, &apart)
         .into_iter()
         .map(|places| {
             places
@@ -206,9 +214,9 @@ fn changes(old: &RunData, new: &RunData) -> Vec<ArmChange> {
 
 /// Returns the places of a run's times, all arms of one measure on one network together, in the study's
 /// order.
-fn families(data: &RunData) -> Vec<Vec<Place>> {
+fn families(data: &RunData, apart: &Places) -> Vec<Vec<Place>> {
     let run = data.run();
-    let populations = crate::figures::population::populations(run);
+    let populations = populations(run, apart);
     let copies = |arm: &&record::Arm| !arm.same_as_baseline || arm.name == run.baseline;
     let mut families = Vec::new();
     for network in &run.networks {

@@ -8,6 +8,7 @@ use record::{CallResult, Cell, Distribution, RunData};
 
 use crate::figures::cells::CellIndex;
 use crate::figures::population::{Population, populations};
+use crate::figures::position::Places;
 
 /// The maximum of a line is in ms, as Java's writer has it; the histograms are in ns.
 const NS_PER_MS: f64 = 1e6;
@@ -29,7 +30,7 @@ pub struct HdrLog {
 /// Returns the logs of all cells that figures and verdicts are made from. Fails if a record is damaged.
 pub fn hdr_logs(data: &RunData) -> Result<Vec<HdrLog>, String> {
     let (run, cells) = (data.run(), CellIndex::new(data));
-    let populations = populations(run);
+    let populations = populations(run, &Places::new());
     let mut logs = Vec::new();
     for network in &run.networks {
         for arm in &run.arms {

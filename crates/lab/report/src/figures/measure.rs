@@ -11,7 +11,7 @@ use crate::figures::load;
 use crate::figures::phases::phases;
 use crate::figures::population::{Population, time};
 use crate::summary::measure::{Measure, Part};
-use crate::summary::quantity::Unit;
+use crate::summary::quantity::{Quantity, Unit};
 
 /// Returns the figures of a population on one network, without the comparison with the baseline.
 pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -> Measure {
@@ -70,6 +70,7 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
             + of_loads(Load::failed),
         retried: count(|call| call.server_hits > 1) + of_loads(|load| load.retried),
         errors,
+        mean: mean(population, blocks, run, &by_block),
         time: estimate::median(&by_block, Unit::Ns),
         tail_percent: population.tail_percent,
         percentiles: match by_request {
@@ -87,6 +88,37 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         },
         comparison: None,
     }
+}
+
+/// Returns the mean of the requests, where it differs from the median by more than the margin.
+fn mean(
+    population: &Population,
+    blocks: &Blocks<'_>,
+    run: &Run,
+    medians: &[Span],
+) -> Option<Quantity> {
+    if !population.part.is_by_request() || population.part == Part::Load {
+        return None;
+    }
+    let of_cell = |cell: &&Cell| {
+        let times = population.steps(cell, run.timeout_ns).into_values();
+        let (n, sum) = times.fold((0, Span::exact(0.0)), |(n, sum), time| {
+            let sum = Span {
+                lo: sum.lo + time.lo,
+                hi: sum.hi + time.hi,
+            };
+            (n + 1, sum)
+        });
+        (n > 0).then(|| sum.map_increasing(|ns| ns / f64::from(n)))
+    };
+    let means: Vec<Span> = blocks.values().filter_map(of_cell).collect();
+    let (mean, median) = (stats::median(&means)?, stats::median(medians)?);
+    let default_ns = stats::default_margin_ns(median.lo);
+    let margin_ns = run.margin_ns.map_or(default_ns, |ns| ns as f64);
+    let differs = (mean.lo - median.lo).abs() > margin_ns;
+    differs
+        .then(|| estimate::median(&means, Unit::Ns))
+        .flatten()
 }
 
 fn bytes(call: &Call, population: &Population) -> u64 {

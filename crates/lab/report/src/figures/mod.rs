@@ -15,6 +15,7 @@ pub(crate) mod parts;
 pub(crate) mod percentiles;
 pub(crate) mod phases;
 pub(crate) mod population;
+pub(crate) mod position;
 pub(crate) mod regret;
 pub(crate) mod repeated_packets;
 pub(crate) mod sending;

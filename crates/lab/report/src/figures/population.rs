@@ -7,6 +7,7 @@ use stats::Span;
 
 use crate::figures::cells::Blocks;
 use crate::figures::histogram;
+use crate::figures::position::{Places, ordinal, places};
 use crate::summary::measure::Part;
 
 /// One population: calls of a group that are alike by the plan, or the group as a whole. Whatever a
@@ -39,16 +40,17 @@ enum Members {
 }
 
 /// Returns the populations of a study, in its order. A group of one call is one population; others
-/// are split by position and followed by the tail, if the study asks for it, and the whole. The tail
-/// is that of the last position: of warm requests, or of first ones where there are no warm ones.
-pub(crate) fn populations(run: &Run) -> Vec<Population> {
+/// are split by position and followed by the tail, if the study asks for it, and the whole. Of warm requests, those at
+/// the places in `apart` are populations of their own. The tail is that of all warm requests, or of first ones where
+/// there are no warm ones.
+pub(crate) fn populations(run: &Run, apart: &Places) -> Vec<Population> {
     let by_call = || run.groups.iter().filter(|group| group.load.is_none());
     let small = by_call().filter(|group| !group.bulk).count();
     let is_imported = run.calls.is_empty() && by_call().count() == run.groups.len();
     let of_group = |group: &Group| match &group.load {
         Some(plan) => bound_by_time(run, group, plan),
         None if is_imported => imported(group, small),
-        None => planned(run, group, small),
+        None => planned(run, group, small, apart),
     };
     run.groups.iter().flat_map(of_group).collect()
 }
@@ -74,7 +76,7 @@ fn bound_by_time(run: &Run, group: &Group, plan: &LoadPlan) -> Vec<Population> {
     [all].into_iter().chain(tail).collect()
 }
 
-fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
+fn planned(run: &Run, group: &Group, small: usize, apart: &Places) -> Vec<Population> {
     // Where the baseline was warmed up, its process is no longer cold at the first call.
     let is_warm = |arm: &record::Arm| arm.name == run.baseline && arm.warmup_calls > 0;
     let warmed_up = run.arms.iter().any(is_warm);
@@ -112,30 +114,48 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
         tail_percent: None,
         members: Members::Planned(members),
     };
-    let mut all: Vec<Population> = parts
-        .into_iter()
-        .map(|(position, members)| {
-            let (part, before, after) = match position {
-                Position::ColdProcess if has_first => (Part::ColdProcess, "cold", "request"),
-                Position::ColdProcess => (Part::ColdProcess, "first", "request"),
-                Position::First if has_process => (Part::First, "first", "request on a connection"),
-                Position::First => (Part::First, "first", "request"),
-                Position::Warm => (Part::Warm, "warm", "requests"),
-            };
-            let label = match single {
-                true => group.name.clone(),
-                false => label(before, after),
-            };
-            population(
+    let last = parts.last_key_value().map(|(_, members)| members.clone());
+    let mut all = Vec::new();
+    for (position, members) in parts {
+        let (part, before, after) = match position {
+            Position::ColdProcess if has_first => (Part::ColdProcess, "cold", "request"),
+            Position::ColdProcess => (Part::ColdProcess, "first", "request"),
+            Position::First if has_process => (Part::First, "first", "request on a connection"),
+            Position::First => (Part::First, "first", "request"),
+            Position::Warm => (Part::Warm, "warm", "requests"),
+        };
+        let (at_places, others) = match part {
+            Part::Warm => take_apart(run, group, members, apart),
+            _ => (BTreeMap::new(), members),
+        };
+        let of_place = |(place, members): (u32, BTreeMap<u32, u32>)| {
+            let label = label(&ordinal(place), "request");
+            population(Part::Place, label, by_request, false, members)
+        };
+        all.extend(at_places.into_iter().map(of_place));
+        let label = match single {
+            true => group.name.clone(),
+            false => label(before, after),
+        };
+        if !others.is_empty() {
+            let is_bulk = group.bulk && single;
+            all.push(population(
                 part,
                 label,
                 single || by_request,
-                group.bulk && single,
-                members,
-            )
-        })
-        .collect();
-    all.extend(run.tail_percent.and_then(|p| all.last()?.tail(p)));
+                is_bulk,
+                others,
+            ));
+        }
+    }
+    let tail = run.tail_percent.and_then(|percent| {
+        let of_all = Population {
+            members: Members::Planned(last?),
+            ..all.last()?.clone()
+        };
+        of_all.tail(percent)
+    });
+    all.extend(tail);
     if !single {
         let count = match count {
             2 => "both".to_owned(),
@@ -151,6 +171,26 @@ fn planned(run: &Run, group: &Group, small: usize) -> Vec<Population> {
         ));
     }
     all
+}
+
+/// Splits the batches of warm calls, by id, into those at the places of the group in `apart`, and all others.
+fn take_apart(
+    run: &Run,
+    group: &Group,
+    mut members: BTreeMap<u32, u32>,
+    apart: &Places,
+) -> (BTreeMap<u32, BTreeMap<u32, u32>>, BTreeMap<u32, u32>) {
+    let places = places(run);
+    let mut taken: BTreeMap<u32, BTreeMap<u32, u32>> = BTreeMap::new();
+    members.retain(|id, batch| {
+        let place = places.get(id).copied().unwrap_or(0);
+        let is_taken = apart.contains(&(group.name.clone(), place));
+        if is_taken {
+            taken.entry(place).or_default().insert(*id, *batch);
+        }
+        !is_taken
+    });
+    (taken, members)
 }
 
 fn imported(group: &Group, small: usize) -> Vec<Population> {
@@ -186,13 +226,17 @@ pub struct PlannedMeasure {
     pub decisive: bool,
 }
 
-/// Returns the measures of a run. Only the head of the run need exist.
+/// Returns the measures of a run. Only the head of the run need exist: requests whose place on their connection makes
+/// them differ are among the warm ones.
 pub fn planned_measures(run: &Run) -> Vec<PlannedMeasure> {
     let measure = |population: Population| PlannedMeasure {
         label: population.label,
         decisive: population.decisive,
     };
-    populations(run).into_iter().map(measure).collect()
+    populations(run, &Places::new())
+        .into_iter()
+        .map(measure)
+        .collect()
 }
 
 impl Population {
@@ -233,6 +277,23 @@ impl Population {
     /// Reports whether it is no population of its own: the whole of a group, or a percentile of one.
     pub(crate) fn is_aggregate(&self) -> bool {
         matches!(self.part, Part::Whole | Part::Tail)
+    }
+
+    /// Reports whether its requests are alike by the plan but for their place, one after another: the recommendation is
+    /// made from each.
+    pub(crate) fn is_by_position(&self) -> bool {
+        self.decisive && !self.bulk && matches!(self.members, Members::Planned(_))
+    }
+
+    /// Returns the ids of its planned calls.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+        let planned = match &self.members {
+            Members::Planned(batches) => Some(batches),
+            Members::Load | Members::Imported { .. } => None,
+        };
+        planned
+            .into_iter()
+            .flat_map(|batches| batches.keys().copied())
     }
 
     /// Reports whether its calls were imported, and so have no plan.

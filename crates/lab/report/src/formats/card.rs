@@ -5,13 +5,14 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::answer::wording::{alarms, finding_words};
+use crate::answer::wording::alarms;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Measure;
 use crate::summary::quantity::Quantity;
 use crate::summary::{NetworkSummary, Summary};
 use crate::words::number::{count, size};
 use crate::words::text::{capitalised, plain, width_of};
+use crate::words::verdict::finding_words;
 use stats::Verdict;
 
 const WIDTH: usize = 600;

@@ -7,7 +7,7 @@ use stats::Verdict;
 
 use crate::answer::because::reasons;
 use crate::answer::wording::{
-    alarms, cells_line, finding_words, remarks, self_test_words, threshold_line,
+    alarms, cells_line, mean_words, remarks, self_test_words, threshold_line,
 };
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
@@ -15,6 +15,7 @@ use crate::summary::{NetworkSummary, Summary};
 use crate::verdicts::noise;
 use crate::words::number::{count, duration, size, with_interval};
 use crate::words::text::{capitalised, plain};
+use crate::words::verdict::finding_words;
 
 /// Returns the report as Markdown.
 pub fn markdown(summary: &Summary, data: &RunData) -> String {
@@ -80,7 +81,10 @@ fn name(arm: &ArmSummary) -> String {
 
 fn cell(measure: &Measure) -> String {
     let time = measure.time.as_ref();
-    let time = escaped(&time.map_or("-".to_owned(), with_interval));
+    let mut time = escaped(&time.map_or("-".to_owned(), with_interval));
+    if let Some(mean) = mean_words(measure) {
+        time += &format!(", {mean}");
+    }
     match &measure.comparison {
         Some(comparison) => format!("{time}<br>{}", verdict(comparison)),
         None => time,

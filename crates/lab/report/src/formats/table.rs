@@ -17,7 +17,7 @@ use stats::Verdict;
 
 use crate::answer::because::reasons;
 use crate::answer::wording::{
-    connections_words, energy_words, finding_words, ip_words, remarks, sender_words,
+    connections_words, energy_words, ip_words, mean_words, remarks, sender_words,
 };
 use crate::figures::load;
 use crate::figures::phases::{BYTES, TIMES, ms};
@@ -29,6 +29,7 @@ use crate::summary::measure::{Comparison, Phases};
 use crate::summary::quantity::Quantity;
 use crate::words::number;
 use crate::words::text::{INDENT, plain, width_of, wrapped};
+use crate::words::verdict::finding_words;
 
 const GAP: &str = "   ";
 const REMARK_INDENT: &str = "      ";
@@ -62,6 +63,11 @@ impl<'a> Table<'a> {
             let label = &plain(&measure.label);
             table.add_quantity(label, |arm| arm.measures[i].time.as_ref());
             if let Some(column) = table.columns.last_mut() {
+                for (figure, arm) in column.figures.iter_mut().zip(arms) {
+                    if let Some(mean) = mean_words(&arm.measures[i]) {
+                        *figure += &format!(", {mean}");
+                    }
+                }
                 let verdict = |arm: &ArmSummary| arm.measures[i].comparison.as_ref().map(words);
                 column.verdicts = arms.iter().map(verdict).collect();
             }

@@ -7,13 +7,13 @@ use comfy_table::{CellAlignment, Table, presets};
 use stats::Verdict;
 
 use crate::answer::because::with_reason;
-use crate::answer::wording::finding_words;
 use crate::summary::coverage::Coverage;
 use crate::summary::measure::Comparison;
 use crate::summary::why::{ArmParts, PartTime, Why, WhyMeasure};
 use crate::words::number::{count, duration, size};
 use crate::words::part::part_words;
 use crate::words::text::{INDENT, plain, wrapped};
+use crate::words::verdict::finding_words;
 use crate::words::verdict::verdict_words;
 
 const NOTE: &str = "Means in ms over the middle half of the requests; of round trips, their number follows. Each \

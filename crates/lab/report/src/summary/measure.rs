@@ -34,6 +34,9 @@ pub struct Measure {
     /// Median over blocks of each block's median; for the whole of a group, of its time from first
     /// start to last end; for its tail, of each block's percentile.
     pub time: Option<Quantity>,
+    /// The median over blocks of each block's mean, where it differs from `time` by more than the margin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<Quantity>,
     /// The percentile that `time` is, for the tail of a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_percent: Option<f64>,
@@ -138,7 +141,9 @@ pub enum Part {
     ColdProcess,
     /// The first request on each connection.
     First,
-    /// Requests on an open connection.
+    /// Requests at one place on an open connection, such as the second, that take another time than the others.
+    Place,
+    /// Requests on an open connection, without those at such places.
     Warm,
     /// The requests of a group that is bound by time.
     Load,
@@ -189,6 +194,7 @@ impl Part {
         match self {
             Part::ColdProcess => "cold_process",
             Part::First => "first",
+            Part::Place => "place",
             Part::Warm => "warm",
             Part::Load => "load",
             Part::Whole => "whole",
@@ -200,7 +206,7 @@ impl Part {
     /// of the tail belong to other parts too.
     pub fn is_by_request(self) -> bool {
         match self {
-            Part::ColdProcess | Part::First | Part::Warm | Part::Load => true,
+            Part::ColdProcess | Part::First | Part::Place | Part::Warm | Part::Load => true,
             Part::Whole | Part::Tail => false,
         }
     }
@@ -216,6 +222,7 @@ mod tests {
         for (part, name) in [
             (Part::ColdProcess, "cold_process"),
             (Part::First, "first"),
+            (Part::Place, "place"),
             (Part::Warm, "warm"),
             (Part::Load, "load"),
             (Part::Whole, "whole"),

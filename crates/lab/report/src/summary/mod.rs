@@ -210,6 +210,21 @@ pub struct Need {
     pub best: Vec<String>,
     /// Arms that may be as good or better: more blocks would be needed.
     pub undecided: Vec<String>,
+    /// Of those, where nothing is decidedly faster than the baseline, the ones that are faster so far by more than the
+    /// margin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaning: Vec<Leaning>,
+}
+
+/// An arm whose estimate is below the baseline's by more than the margin, while the verdict is open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Leaning {
+    /// The arm.
+    pub arm: String,
+    /// How much lower its time is, in percent of the baseline's.
+    pub lower_percent: u8,
+    /// Whether a few more blocks would probably decide it.
+    pub a_few_more: bool,
 }
 
 impl AaCheck {

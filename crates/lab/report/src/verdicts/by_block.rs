@@ -11,8 +11,10 @@ use crate::figures::cost::{RADIOS, joules_per_request};
 use crate::figures::energy::Radio;
 use crate::figures::phases::Split;
 use crate::figures::population::populations;
+use crate::figures::position::Places;
 use crate::summary::arm::{Role, role_of};
 use crate::summary::quantity::Unit;
+use crate::verdicts::apart::differing;
 use crate::verdicts::compare;
 use crate::verdicts::values::{BlockValue, Values};
 
@@ -93,8 +95,14 @@ impl ByBlock {
     /// Takes the values of a run: every arm against the baseline, and the pairs in `others`. A pair is an arm and the
     /// one that it is compared with.
     pub fn of(data: &RunData, others: &[(&str, &str)]) -> ByBlock {
+        let apart = differing(data.run(), &CellIndex::new(data));
+        ByBlock::with_apart(data, others, &apart)
+    }
+
+    /// Takes the values of a run, with the requests at these places apart from other warm ones.
+    pub(crate) fn with_apart(data: &RunData, others: &[(&str, &str)], apart: &Places) -> ByBlock {
         let (run, cells) = (data.run(), CellIndex::new(data));
-        let populations = populations(run);
+        let populations = populations(run, apart);
         let arms: Vec<&str> = run
             .arms
             .iter()

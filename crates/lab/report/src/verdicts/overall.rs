@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use stats::Outlook;
+
 use crate::summary::arm::{ArmSummary, Role};
-use crate::summary::{Advice, Need, NetworkSummary};
+use crate::summary::{Advice, Leaning, Need, NetworkSummary};
 use crate::verdicts::unusable::{fault, given_up, no_answer, unsupported};
 use crate::words::text::{capitalised, listed};
+use crate::words::verdict::outlook_words;
 
 /// A sentence names no more arms than this; of more, it names [`NAMES_OF_MANY`].
 const MOST_NAMES: usize = 5;
@@ -144,6 +147,7 @@ fn everywhere_best(needs: &[(String, Need)]) -> Option<Need> {
         label: needs.clone().next()?.label.clone(),
         best,
         undecided,
+        leaning: Vec::new(),
     })
 }
 
@@ -167,6 +171,15 @@ fn arms_words(arms: &[String], all: usize) -> String {
 /// Returns the best arms for a need in words, given how many arms there are.
 pub(crate) fn best_words(need: &Need, all: usize) -> String {
     let best = arms_words(&need.best, all);
+    if !need.leaning.is_empty() {
+        let lower = |l: &Leaning| format!("{} {} %", l.arm, l.lower_percent);
+        let arms = listed(&need.leaning.iter().map(lower).collect::<Vec<_>>());
+        let outlook = match need.leaning.iter().any(|l| l.a_few_more) {
+            true => format!("; {}", outlook_words(Outlook::AFewMore)),
+            false => String::new(),
+        };
+        return format!("undecided: {arms} lower than {best} so far{outlook}");
+    }
     match need.undecided.is_empty() {
         true => best,
         false if need.undecided.len() > MOST_NAMES => {
@@ -219,7 +232,33 @@ mod tests {
             label: String::new(),
             best: names(1),
             undecided: names(6),
+            leaning: Vec::new(),
         };
         assert_eq!(best_words(&need, 9), "a0 (undecided: 6 arms)");
+    }
+
+    #[test]
+    fn an_open_verdict_does_not_read_as_a_win_of_the_baseline() {
+        let lower = |arm: &str, lower_percent, a_few_more| Leaning {
+            arm: arm.into(),
+            lower_percent,
+            a_few_more,
+        };
+        let mut need = Need {
+            label: String::new(),
+            best: vec!["base".into()],
+            undecided: vec!["a".into(), "b".into(), "c".into()],
+            leaning: vec![lower("a", 22, true)],
+        };
+        let words = best_words(&need, 9);
+        assert_eq!(
+            words,
+            "undecided: a 22 % lower than base so far; a few more blocks would probably decide it"
+        );
+        need.leaning = vec![lower("a", 22, false), lower("b", 9, false)];
+        assert_eq!(
+            best_words(&need, 9),
+            "undecided: a 22 % or b 9 % lower than base so far"
+        );
     }
 }

@@ -5,10 +5,10 @@ use stats::Verdict;
 
 use crate::summary::NetworkSummary;
 use crate::summary::arm::{ArmSummary, Role};
-use crate::summary::measure::Measure;
+use crate::summary::measure::{Comparison, Measure};
 use crate::summary::sweep::{Sweep, Trend};
 use crate::words::number::with_interval;
-use crate::words::verdict::verdict_words;
+use crate::words::verdict::{finding_words, verdict_words};
 
 /// Returns what the sweeps of a run show: one entry per network, swept setting and decisive measure.
 pub(crate) fn sweeps(run: &Run, networks: &[NetworkSummary]) -> Vec<Sweep> {
@@ -30,7 +30,7 @@ pub(crate) fn sweeps(run: &Run, networks: &[NetworkSummary]) -> Vec<Sweep> {
                 measure: measure.label.clone(),
                 arms: arms
                     .filter(|(_, arm)| arm.role != Role::Repeat)
-                    .map(|(index, arm)| trend(index, arm, i, &members, &axis.values))
+                    .map(|(index, arm)| trend(index, arm, i, &members, &axis))
                     .collect(),
             });
         }
@@ -84,22 +84,59 @@ fn trend(
     arm: &ArmSummary,
     measure: usize,
     members: &[&NetworkSummary],
-    values: &[String],
+    axis: &Axis,
 ) -> Trend {
     let measures: Vec<Option<&Measure>> = (members.iter())
         .map(|network| network.arms.get(index)?.measures.get(measure))
         .collect();
-    let verdicts: Vec<Option<Verdict>> = (measures.iter())
-        .map(|measure| Some((*measure)?.comparison.as_ref()?.verdict))
+    let comparisons: Vec<Option<&Comparison>> = (measures.iter())
+        .map(|measure| (*measure)?.comparison.as_ref())
         .collect();
+    let verdicts: Vec<Option<Verdict>> = (comparisons.iter())
+        .map(|comparison| Some((*comparison)?.verdict))
+        .collect();
+    let words = match is_ordered(&axis.values) {
+        true => from_where_on(&verdicts, &axis.values),
+        false => with_which(&comparisons, axis),
+    };
     Trend {
         arm: arm.name.clone(),
         index,
         times: (measures.iter())
             .map(|measure| (*measure)?.time.clone())
             .collect(),
-        words: (arm.role == Role::Arm).then(|| from_where_on(&verdicts, values)),
+        words: (arm.role == Role::Arm).then_some(words),
         verdicts,
+    }
+}
+
+/// Reports whether levels are quantities. Names, e.g. of servers, have no order.
+fn is_ordered(values: &[String]) -> bool {
+    values
+        .iter()
+        .all(|value| value.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns in words what a comparison with the baseline hangs on: the same verdict with every value, or each.
+fn with_which(comparisons: &[Option<&Comparison>], axis: &Axis) -> String {
+    let verdicts = || {
+        comparisons
+            .iter()
+            .map(|comparison| comparison.map(|c| c.verdict))
+    };
+    let setting = &axis.setting;
+    match verdicts().next().flatten() {
+        Some(first) if first.is_decided() && verdicts().all(|verdict| verdict == Some(first)) => {
+            format!("{} with every {setting}", verdict_words(first))
+        }
+        _ => {
+            let of_value = |(comparison, value): (&Option<&Comparison>, &String)| {
+                let words = comparison.map_or("not compared".to_owned(), finding_words);
+                format!("{words} ({value})")
+            };
+            let all: Vec<String> = comparisons.iter().zip(&axis.values).map(of_value).collect();
+            format!("depends on the {setting}: {}", all.join(", "))
+        }
     }
 }
 

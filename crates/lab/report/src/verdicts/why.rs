@@ -6,9 +6,10 @@ use record::{Call, CallResult, Cell, Run, RunData};
 
 use crate::figures::cells::CellIndex;
 use crate::figures::parts::measures;
-use crate::figures::population::{Population, populations};
+use crate::figures::population::Population;
 use crate::summary::arm::Role;
 use crate::summary::why::{FORMAT, Why, WhyMeasure};
+use crate::verdicts::apart::populations_apart;
 use crate::verdicts::compare::compare;
 use crate::verdicts::coverage::coverage;
 use crate::verdicts::reason::{pairs, reason};
@@ -42,7 +43,7 @@ impl Wanted<'_> {
 /// Verdicts are those of the report: `wanted` limits what is returned, not which arms share an error probability.
 pub fn why(data: &RunData, wanted: &Wanted<'_>) -> Result<Why, String> {
     let cells = CellIndex::new(data);
-    let mut populations = populations(data.run());
+    let mut populations = populations_apart(data.run(), &cells);
     populations.retain(|population| !population.is_aggregate());
     if let Some(id) = wanted.call {
         populations = populations.iter().filter_map(|p| p.only(id)).collect();

@@ -4,12 +4,12 @@ use stats::Verdict;
 
 use crate::answer::advice::is_less_reliable;
 use crate::answer::because::with_reason;
-use crate::answer::wording::finding_words;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
 use crate::summary::{Advice, Need, NetworkSummary};
 use crate::verdicts::unusable::given_up;
 use crate::words::number::size;
+use crate::words::verdict::finding_words;
 
 /// The arms to take in a decisive measure, from the same verdicts as the network's sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]

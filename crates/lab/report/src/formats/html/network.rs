@@ -22,10 +22,11 @@ use crate::figures::cells::CellIndex;
 use crate::figures::load;
 use crate::figures::parts::measures as measures_by_part;
 use crate::figures::phases;
-use crate::figures::population::{Population, populations};
+use crate::figures::population::Population;
 use crate::summary::arm::ArmSummary;
 use crate::summary::measure::Mean;
 use crate::summary::{NetworkSummary, Summary};
+use crate::verdicts::apart::populations_apart;
 use crate::words::number::count;
 
 /// Returns one card per network, with its sentence.
@@ -47,7 +48,7 @@ pub(super) fn cards(summary: &Summary) -> Markup {
 /// Returns one section per network.
 pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
     let cells = CellIndex::new(data);
-    let populations = populations(data.run());
+    let populations = populations_apart(data.run(), &cells);
     let parts = Parts::new(measures_by_part(data.run(), &cells, &populations));
     html! {
         @for (i, network) in summary.networks.iter().enumerate() {

@@ -5,14 +5,14 @@ use page::{arm, list_table, table, text};
 use stats::Verdict;
 
 use super::labels::{headings, in_network, link, measures};
-use crate::answer::wording::{outlook_words, range_words_in};
+use crate::answer::wording::{mean_words, range_words_in};
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::quantity::Quantity;
 use crate::summary::{Need, NetworkSummary, Summary};
 use crate::verdicts::overall::best_words;
 use crate::words::number::{Column, count, duration, percent, size_in, with_interval};
-use crate::words::verdict::verdict_words;
+use crate::words::verdict::{outlook_words, verdict_words};
 
 /// The most measures whose table fits a desktop.
 const MOST_COLUMNS: usize = 6;
@@ -130,6 +130,7 @@ fn figures_of(arm: &ArmSummary, measure: &Measure, column: Option<&Column>) -> M
         (column.show(time))
         br;
         small {
+            @if let Some(mean) = mean_words(measure) { (mean) br; }
             (count(measure.calls, "request")) ", " (count(time.blocks, "block"))
             @if let Some(goodput) = &measure.goodput { br; (with_interval(goodput)) }
         }

@@ -82,7 +82,7 @@ impl Subject {
         let mut siblings = all.iter().filter(|m| m.group == measure.group);
         match (self, measure.part) {
             (Subject::First, Part::First)
-            | (Subject::Warm, Part::Warm)
+            | (Subject::Warm, Part::Warm | Part::Place)
             | (Subject::Load, Part::Load)
             | (Subject::Whole, Part::Whole) => true,
             (Subject::First, Part::ColdProcess) => siblings.all(|m| m.part != Part::First),
