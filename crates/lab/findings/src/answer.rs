@@ -2,12 +2,12 @@
 
 use report::{Comparison, Kind, Quantity};
 
-use crate::claims::{Ask, Size};
+use crate::claims::{Question, Size};
 use crate::outcome::Outcome;
 
 /// A comparison that a claim asks for, on one network.
 pub(crate) struct Answer<'a> {
-    pub(crate) ask: &'a Ask,
+    pub(crate) question: &'a Question,
     pub(crate) network: &'a str,
     pub(crate) arm: Option<&'a Quantity>,
     pub(crate) against: Option<&'a Quantity>,

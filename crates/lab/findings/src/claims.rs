@@ -23,6 +23,9 @@ pub(crate) struct Claims {
     pub(crate) study: String,
     /// Where it is published.
     pub(crate) link: String,
+    /// Whether these are the aims of commute's own client, which nobody has published.
+    #[serde(default)]
+    pub(crate) own: bool,
     /// The runs, i.e. studies of commute, that answer it; the first answers where no run is named.
     pub(crate) runs: Vec<String>,
     /// Published figures by the name under which sentences print them.
@@ -54,10 +57,10 @@ pub(crate) struct Claim {
     pub(crate) says: Spanned<String>,
     /// The comparisons that answer it; empty where it cannot be repeated, for the reason in `because`.
     #[serde(default, rename = "answer")]
-    pub(crate) answers: Vec<Ask>,
+    pub(crate) answers: Vec<Question>,
     /// The comparisons that show what the published result rests on.
     #[serde(default, rename = "confound")]
-    pub(crate) confounds: Vec<Ask>,
+    pub(crate) confounds: Vec<Question>,
     /// Why the results agree or differ.
     pub(crate) because: Spanned<String>,
     /// What would change the answer.
@@ -67,7 +70,7 @@ pub(crate) struct Claim {
 /// A comparison of two arms, and what the claim expects of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ask {
+pub(crate) struct Question {
     /// The name under which sentences print its result; needs a single network.
     pub(crate) name: Option<Spanned<String>>,
     /// The run that answers it.
@@ -216,10 +219,10 @@ impl Claims {
         if claims.runs.is_empty() {
             return Err(source.error_at("runs", "at least one run answers a study"));
         }
-        for ask in claims.asks() {
-            ask.check(source)?;
+        for question in claims.questions() {
+            question.check(source)?;
         }
-        let asked = claims.asks().map(|ask| &ask.run);
+        let asked = claims.questions().map(|question| &question.run);
         let drawn = claims.drawn().map(|pair| &pair.run);
         let needed = claims.needs.iter().map(|need| &need.run);
         let listed = claims.tables.iter().map(|table| &table.run);
@@ -244,7 +247,7 @@ impl Claims {
     }
 
     /// Returns every comparison that claims ask for.
-    pub(crate) fn asks(&self) -> impl Iterator<Item = &Ask> {
+    pub(crate) fn questions(&self) -> impl Iterator<Item = &Question> {
         self.claims
             .iter()
             .flat_map(|claim| claim.answers.iter().chain(&claim.confounds))
@@ -255,8 +258,10 @@ impl Claims {
         &'a self,
         run: &'a str,
     ) -> impl Iterator<Item = (&'a Spanned<String>, &'a Spanned<String>)> {
-        let paired = self.asks().filter(|ask| ask.against_measure.is_none());
-        let asked = paired.map(|ask| (&ask.run, &ask.arm, &ask.against));
+        let paired = self
+            .questions()
+            .filter(|question| question.against_measure.is_none());
+        let asked = paired.map(|question| (&question.run, &question.arm, &question.against));
         let drawn = self
             .drawn()
             .map(|pair| (&pair.run, &pair.arm, &pair.against));
@@ -294,7 +299,7 @@ impl Claims {
     }
 }
 
-impl Ask {
+impl Question {
     /// Returns the factors that the claim allows, given the published factor that `near` names.
     pub(crate) fn size(&self, near: Option<f64>) -> Size {
         match near.filter(|_| self.near.is_some()) {

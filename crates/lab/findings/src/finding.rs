@@ -8,7 +8,7 @@ use report::{Advice, Comparison, Kind, Place, Quantity};
 use toml::Spanned;
 
 use crate::answer::Answer;
-use crate::claims::{Ask, Claim, Claims, Pair, Size};
+use crate::claims::{Claim, Claims, Pair, Question, Size};
 use crate::decided::Decided;
 use crate::fill::{Names, fill};
 use crate::outcome::Outcome;
@@ -90,7 +90,11 @@ impl Finding {
         for selector in self.claims.selectors() {
             selected.insert(self.find(selector)?.0.line);
         }
-        for near in self.claims.asks().filter_map(|ask| ask.near.as_ref()) {
+        for near in self
+            .claims
+            .questions()
+            .filter_map(|question| question.near.as_ref())
+        {
             self.known(
                 "figure",
                 near,
@@ -114,12 +118,16 @@ impl Finding {
     fn check_ours(&self, name: &str) -> Result<(), ConfigError> {
         let (claims, Ours { run, decided }) = (&self.claims, &self.ours[name]);
         let is_asked = |named: &Option<Spanned<String>>| claims.run(named) == name;
-        let asks = || claims.asks().filter(|ask| is_asked(&ask.run));
+        let questions = || {
+            claims
+                .questions()
+                .filter(|question| is_asked(&question.run))
+        };
         let drawn = || claims.drawn().filter(|pair| is_asked(&pair.run));
         let needs = claims.needs.iter().filter(|need| is_asked(&need.run));
         let tables = || claims.tables.iter().filter(|table| is_asked(&table.run));
-        let networks = asks()
-            .flat_map(|ask| &ask.networks)
+        let networks = questions()
+            .flat_map(|question| &question.networks)
             .chain(drawn().map(|p| &p.network))
             .chain(tables().flat_map(|table| &table.networks));
         for network in networks {
@@ -129,15 +137,15 @@ impl Finding {
                 run.networks.iter().map(|n| n.name.as_str()),
             )?;
         }
-        let measures = asks()
-            .flat_map(|ask| [Some(&ask.measure), ask.against_measure.as_ref()])
+        let measures = questions()
+            .flat_map(|question| [Some(&question.measure), question.against_measure.as_ref()])
             .flatten()
             .chain(drawn().map(|pair| &pair.measure))
             .chain(tables().flat_map(|table| &table.measures));
         for measure in measures.chain(needs.map(|need| &need.measure)) {
             self.known("measure", measure, decided.measures())?;
         }
-        for arm in asks().flat_map(|ask| [&ask.arm, &ask.against]) {
+        for arm in questions().flat_map(|question| [&question.arm, &question.against]) {
             self.known("arm", arm, run.arms.iter().map(|a| a.name.as_str()))?;
         }
         for (arm, against) in claims.pairs(name) {
@@ -185,7 +193,7 @@ impl Finding {
                 .iter()
                 .chain(&self.answers(&claim.confounds))
             {
-                if let Some(name) = &answer.ask.name {
+                if let Some(name) = &answer.question.name {
                     names.answer(name.as_ref(), answer);
                 }
             }
@@ -207,22 +215,27 @@ impl Finding {
     }
 
     /// Returns the factors that a claim allows.
-    fn size(&self, ask: &Ask) -> Size {
-        let near = ask.near.as_ref();
+    fn size(&self, question: &Question) -> Size {
+        let near = question.near.as_ref();
         let figure = near.and_then(|name| self.claims.figures.get(name.as_ref()));
         // That the figure is there was checked.
         let value = figure.and_then(|of| of.as_ref().find(&self.published).ok());
-        ask.size(value.map(|(_, value)| value))
+        question.size(value.map(|(_, value)| value))
     }
 
     /// Returns the comparisons that a claim asks for, one per network, as far as they were run.
-    pub(crate) fn answers<'a>(&'a self, asks: &'a [Ask]) -> Vec<Answer<'a>> {
-        let of = |ask: &'a Ask| {
-            let ours = self.ours.get(self.claims.run(&ask.run));
-            let networks = ask.networks.iter().map(|network| network.as_ref().as_str());
-            networks.filter_map(move |network| Some(ours?.answer(ask, self.size(ask), network)))
+    pub(crate) fn answers<'a>(&'a self, questions: &'a [Question]) -> Vec<Answer<'a>> {
+        let of = |question: &'a Question| {
+            let ours = self.ours.get(self.claims.run(&question.run));
+            let networks = question
+                .networks
+                .iter()
+                .map(|network| network.as_ref().as_str());
+            networks.filter_map(move |network| {
+                Some(ours?.answer(question, self.size(question), network))
+            })
         };
-        asks.iter().flat_map(of).collect()
+        questions.iter().flat_map(of).collect()
     }
 
     /// Returns the outcome of a claim over all its comparisons.
@@ -261,7 +274,9 @@ impl Ours {
         }
         let text = read(&dir.join(&values))?;
         let values = blocks::parse(&format!("{study}/{values}"), &text)?;
-        let of_run = claims.asks().filter(|ask| claims.run(&ask.run) == name);
+        let of_run = claims
+            .questions()
+            .filter(|question| claims.run(&question.run) == name);
         let place =
             |network: &Spanned<String>, measure: &Spanned<String>, arm: &Spanned<String>| Place {
                 kind: Kind::Time,
@@ -270,14 +285,14 @@ impl Ours {
                 arm: arm.as_ref().clone(),
             };
         let mut across = Vec::new();
-        for ask in of_run {
-            for (other, network) in ask
+        for question in of_run {
+            for (other, network) in question
                 .against_measure
                 .iter()
-                .flat_map(|m| ask.networks.iter().map(move |n| (m, n)))
+                .flat_map(|m| question.networks.iter().map(move |n| (m, n)))
             {
-                let arm = place(network, &ask.measure, &ask.arm);
-                across.push((arm, place(network, other, &ask.against)));
+                let arm = place(network, &question.measure, &question.arm);
+                across.push((arm, place(network, other, &question.against)));
             }
         }
         let ranks = report::ranks(run.looked_at_results);
@@ -297,11 +312,14 @@ impl Ours {
         }
     }
 
-    fn answer<'a>(&'a self, ask: &'a Ask, size: Size, network: &'a str) -> Answer<'a> {
-        let other = ask.against_measure.as_ref().unwrap_or(&ask.measure);
-        let arm = self.place(network, ask.measure.as_ref(), ask.arm.as_ref());
-        let against = self.place(network, other.as_ref(), ask.against.as_ref());
-        let comparison = match ask.against_measure {
+    fn answer<'a>(&'a self, question: &'a Question, size: Size, network: &'a str) -> Answer<'a> {
+        let other = question
+            .against_measure
+            .as_ref()
+            .unwrap_or(&question.measure);
+        let arm = self.place(network, question.measure.as_ref(), question.arm.as_ref());
+        let against = self.place(network, other.as_ref(), question.against.as_ref());
+        let comparison = match question.against_measure {
             Some(_) => self.decided.across(&arm, &against),
             None => self.decided.comparison(&arm, &against.arm),
         };
@@ -309,10 +327,10 @@ impl Ours {
             None => Outcome::NotRun,
             // Where the baseline differs from its copy, no difference is trustworthy.
             Some(_) if self.is_invalid(network) => Outcome::Open,
-            Some(comparison) => Outcome::of(ask, size, comparison),
+            Some(comparison) => Outcome::of(question, size, comparison),
         };
         Answer {
-            ask,
+            question,
             network,
             arm: self.decided.median(&arm),
             against: self.decided.median(&against),

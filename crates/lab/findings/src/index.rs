@@ -1,5 +1,5 @@
-//! The index, `README.md`: what to use for which need, how the studies fared, and where we contradict
-//! them.
+//! The index, `README.md`: what to use for which need, how the studies fared, where we contradict them, and whether
+//! commute's own client keeps its promises.
 
 use config::ConfigError;
 use report::{Advice, Need, count};
@@ -22,25 +22,51 @@ never by eye ([how](../docs/findings.md)).
 
 ";
 
+/// What the answers of the first table hang on.
+const CONDITIONS: &str = "
+All intervals are the spread in the lab: the same packets on every repetition where a network loses none. Unless an
+arm says otherwise, the server is commute's own, with quinn for HTTP/3 and Linux's TCP, both with Cubic, and the queue
+is the network's. Answers on images and files turn with [the server](../docs/reference/other-servers.md) and with the
+queue: test your own.
+";
+
 /// Returns the index.
 pub(crate) fn index(findings: &[Finding]) -> Result<String, ConfigError> {
     let mut text = HEAD.to_owned();
     text += "## What to use\n\n";
-    let needs: Vec<Vec<String>> = findings.iter().flat_map(needs).collect();
+    let published: Vec<&Finding> = findings.iter().filter(|f| !f.claims.own).collect();
+    let own: Vec<&Finding> = findings.iter().filter(|f| f.claims.own).collect();
+    let needs: Vec<Vec<String>> = published.iter().flat_map(|f| needs(f)).collect();
     text += &match needs.is_empty() {
         true => "Not run yet.\n".to_owned(),
-        false => table(&["network", "need", "use", "how sure", "study"], &needs),
+        false => {
+            table(
+                &["network", "need", "use", "spread in the lab", "study"],
+                &needs,
+            ) + CONDITIONS
+        }
     };
     text += "\n## Studies\n\n";
-    let rows: Vec<Vec<String>> = findings.iter().map(study).collect();
-    text += &linked(
-        &table(
-            &["study", "question", "measured", "claims", "outcomes"],
-            &rows,
-        ),
-        findings,
-    );
+    text += &studies(&published);
     text += "\n## Where we contradict published results\n\n";
+    text += &contradictions(&published, "published claim")?;
+    if !own.is_empty() {
+        text += "\n## Does commute's own client keep its promises?\n\n";
+        text += &studies(&own);
+        text += "\nPromises that it breaks:\n\n";
+        text += &contradictions(&own, "promise")?;
+    }
+    Ok(text)
+}
+
+fn studies(findings: &[&Finding]) -> String {
+    let rows: Vec<Vec<String>> = findings.iter().map(|finding| study(finding)).collect();
+    let columns = ["study", "question", "measured", "claims", "outcomes"];
+    linked(&table(&columns, &rows), findings)
+}
+
+/// Returns the claims that runs of ours contradict.
+fn contradictions(findings: &[&Finding], column: &str) -> Result<String, ConfigError> {
     let mut rows = Vec::new();
     for finding in findings.iter().filter(|f| !f.ours.is_empty()) {
         for claim in &finding.claims.claims {
@@ -55,11 +81,13 @@ pub(crate) fn index(findings: &[Finding]) -> Result<String, ConfigError> {
             }
         }
     }
-    text += &match rows.is_empty() {
+    Ok(match rows.is_empty() {
         true => "None so far.\n".to_owned(),
-        false => table(&["study", "published claim", "ours", "likely cause"], &rows),
-    };
-    Ok(text)
+        false => table(
+            &["study", column, "ours", "what is known of the cause"],
+            &rows,
+        ),
+    })
 }
 
 /// Returns a row for each network and need of a study.
@@ -158,7 +186,7 @@ fn tally(outcomes: &[Outcome]) -> String {
 }
 
 /// Links the names of studies to their pages or, before the run, to their claims.
-fn linked(table: &str, findings: &[Finding]) -> String {
+fn linked(table: &str, findings: &[&Finding]) -> String {
     findings.iter().fold(table.to_owned(), |text, finding| {
         let (name, cell) = (&finding.name, plain(&finding.name));
         let file = match finding.ours.is_empty() {

@@ -1,9 +1,13 @@
 //! Decides whether a claim holds, by verdicts and intervals alone.
 
-use report::{Comparison, Quantity};
+use report::{Comparison, Quantity, Unit};
 use stats::Verdict;
 
-use crate::claims::{Ask, Expect, Size};
+use crate::claims::{Expect, Question, Size};
+
+/// The largest differences that claims of no difference allow, as the default margin of reports.
+const LEAST_MARGIN_NS: f64 = 2e6;
+const MARGIN_SHARE: f64 = 0.05;
 
 /// How our result compares with a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +16,8 @@ pub(crate) enum Outcome {
     Same,
     /// In the claimed direction; the interval of the size lies outside what is claimed.
     OtherSize,
+    /// The verdict is open, and the interval of the size lies outside what is claimed.
+    SizeExcluded,
     /// In the claimed direction; the interval of the size lies partly within what is claimed.
     SizeOpen,
     /// The verdict contradicts the claim.
@@ -28,18 +34,27 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// Judges a comparison by what the claim expects of it.
-    pub(crate) fn of(ask: &Ask, claimed: Size, comparison: &Comparison) -> Outcome {
+    pub(crate) fn of(question: &Question, claimed: Size, comparison: &Comparison) -> Outcome {
         use Verdict::{Faster, NoDifference, NotFaster, NotSlower, Slower};
-        let expect = *ask.expect.as_ref();
+        let expect = *question.expect.as_ref();
         let agrees = match (expect, comparison.verdict) {
-            (Expect::Within, _) => return within(ask, &comparison.difference),
+            (Expect::Within, _) => return within(question, &comparison.difference),
+            (Expect::NoDifference, _) if comparison.difference.unit == Unit::Ns => {
+                return no_difference(comparison);
+            }
             (Expect::Faster, Faster)
             | (Expect::Slower, Slower)
             | (Expect::NoDifference, NoDifference) => true,
             (Expect::Faster, Slower | NoDifference | NotFaster)
             | (Expect::Slower, Faster | NoDifference | NotSlower)
             | (Expect::NoDifference, Faster | Slower) => false,
-            _ => return Outcome::Open,
+            _ => {
+                let size = size(claimed, expect, comparison.speedup.as_ref());
+                return match size == Outcome::OtherSize {
+                    true => Outcome::SizeExcluded,
+                    false => Outcome::Open,
+                };
+            }
         };
         match agrees {
             true => size(claimed, expect, comparison.speedup.as_ref()),
@@ -62,6 +77,7 @@ impl Outcome {
         match self {
             Outcome::Same => "same",
             Outcome::OtherSize => "same direction, other size",
+            Outcome::SizeExcluded => "other size, direction not decided",
             Outcome::SizeOpen => "same direction, size not decided",
             Outcome::NotSame => "not the same",
             Outcome::Open => "not decided",
@@ -73,13 +89,14 @@ impl Outcome {
 
     /// Returns whether it contradicts the claim, at least in part or in size.
     pub(crate) fn is_contradiction(self) -> bool {
-        matches!(self, Outcome::NotSame | Outcome::OtherSize | Outcome::Mixed)
+        use Outcome::{Mixed, NotSame, OtherSize, SizeExcluded};
+        matches!(self, NotSame | OtherSize | SizeExcluded | Mixed)
     }
 }
 
 /// Judges a difference that the claim bounds either way.
-fn within(ask: &Ask, difference: &Quantity) -> Outcome {
-    let bound_ns = ask.within_ms.unwrap_or(0.0) * 1e6;
+fn within(question: &Question, difference: &Quantity) -> Outcome {
+    let bound_ns = question.within_ms.unwrap_or(0.0) * 1e6;
     let (low, high) = (
         difference.low.unwrap_or(f64::NEG_INFINITY),
         difference.high.unwrap_or(f64::INFINITY),
@@ -90,6 +107,30 @@ fn within(ask: &Ask, difference: &Quantity) -> Outcome {
         Outcome::NotSame
     } else {
         Outcome::Open
+    }
+}
+
+/// Judges a claim of no difference by what such a claim means, whatever margin the study set: 2 ms or 5 %, whichever is
+/// more.
+fn no_difference(comparison: &Comparison) -> Outcome {
+    let Some(speedup) = &comparison.speedup else {
+        return Outcome::Open;
+    };
+    // The slowest end of the difference is the least speedup.
+    let ends = [
+        (comparison.difference.low, speedup.high),
+        (comparison.difference.high, speedup.low),
+    ];
+    let beyond = ends.map(|(difference_ns, speedup)| {
+        let difference_ns = difference_ns.unwrap_or(f64::INFINITY);
+        let share = speedup.map_or(f64::INFINITY, |factor| (1.0 / factor - 1.0).abs());
+        let is_beyond = difference_ns.abs() > LEAST_MARGIN_NS && share > MARGIN_SHARE;
+        is_beyond.then_some(difference_ns > 0.0)
+    });
+    match beyond {
+        [None, None] => Outcome::Same,
+        [Some(low), Some(high)] if low == high => Outcome::NotSame,
+        _ => Outcome::Open,
     }
 }
 
@@ -126,7 +167,7 @@ mod tests {
     use super::*;
     use crate::claims::Claims;
 
-    fn ask(rule: &str) -> Ask {
+    fn question(rule: &str) -> Question {
         let text = format!(
             "title = ''\nstudy = ''\nlink = ''\nruns = ['r']\n[[claim]]\nsays = ''\nbecause = ''\nchanges = ''\n\
              [[claim.answer]]\nnetworks = ['n']\nmeasure = 'm'\narm = 'a'\nagainst = 'b'\n{rule}\n"
@@ -149,8 +190,8 @@ mod tests {
             blocks: (0..8).map(|b| (b, value(b))).collect(),
         };
         let decided = report::decide(&[vec![values]], Unit::Ns, Ranks::Fixed);
-        let ask = ask(rule);
-        Outcome::of(&ask, ask.size(Some(2.0)), &decided[0][0])
+        let question = question(rule);
+        Outcome::of(&question, question.size(Some(2.0)), &decided[0][0])
     }
 
     #[test]
@@ -164,6 +205,9 @@ mod tests {
             ("expect = 'slower'", 50.0, Outcome::NotSame),
             ("expect = 'no_difference'", 100.0, Outcome::Same),
             ("expect = 'no_difference'", 50.0, Outcome::NotSame),
+            ("expect = 'no_difference'", 97.0, Outcome::Same),
+            ("expect = 'no_difference'", 105.0, Outcome::Open),
+            ("expect = 'no_difference'", 110.0, Outcome::NotSame),
         ] {
             assert_eq!(outcome(rule, arm_ms), expected, "{rule}, {arm_ms} ms");
         }
@@ -191,6 +235,12 @@ mod tests {
             ),
             ("expect = 'faster'\nnear = 'two'", 50.0, Outcome::Same),
             ("expect = 'slower'\nnear = 'two'", 400.0, Outcome::OtherSize),
+            // The verdict is open, but nothing near twice is possible.
+            (
+                "expect = 'faster'\nnear = 'two'",
+                95.0,
+                Outcome::SizeExcluded,
+            ),
             ("expect = 'within'\nwithin_ms = 15", 110.0, Outcome::Same),
             ("expect = 'within'\nwithin_ms = 15", 150.0, Outcome::NotSame),
             ("expect = 'within'\nwithin_ms = 10", 110.0, Outcome::Open),

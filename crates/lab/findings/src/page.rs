@@ -126,7 +126,7 @@ fn section(finding: &Finding, claim: &Claim, number: usize) -> Result<String, Co
 
 /// Returns a table of comparisons; `outcome` returns the words for the outcome of each.
 fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> String {
-    let shows = answers.iter().any(|answer| answer.ask.shows.is_some());
+    let shows = answers.iter().any(|answer| answer.question.shows.is_some());
     let mut head = vec![
         "network",
         "measure",
@@ -140,19 +140,19 @@ fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> 
     ];
     let row = |answer: &Answer<'_>| {
         let comparison = answer.comparison.as_ref();
-        let ask = answer.ask;
+        let question = answer.question;
         let took = |arm: &str, median: Option<&Quantity>| match median {
             Some(median) => format!("{arm}: {}", with_interval(median)),
             None => arm.to_owned(),
         };
-        let against = match &ask.against_measure {
-            Some(measure) => format!("{}, {}", ask.against.as_ref(), measure.as_ref()),
-            None => ask.against.as_ref().clone(),
+        let against = match &question.against_measure {
+            Some(measure) => format!("{}, {}", question.against.as_ref(), measure.as_ref()),
+            None => question.against.as_ref().clone(),
         };
         let mut row = vec![
             answer.network.to_owned(),
-            ask.measure.as_ref().clone(),
-            took(ask.arm.as_ref(), answer.arm),
+            question.measure.as_ref().clone(),
+            took(question.arm.as_ref(), answer.arm),
             took(&against, answer.against),
             or_unknown(comparison.map(|c| with_interval(&c.difference))),
             or_unknown(comparison.and_then(|c| c.speedup.as_ref()).map(factor)),
@@ -161,7 +161,7 @@ fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> 
             outcome(answer.outcome).to_owned(),
         ];
         if shows {
-            row.push(ask.shows.clone().unwrap_or_default());
+            row.push(question.shows.clone().unwrap_or_default());
         }
         row
     };
@@ -204,12 +204,15 @@ fn shown(outcome: Outcome) -> &'static str {
 fn expected(answer: &Answer<'_>) -> String {
     use crate::claims::Expect::{Faster, NoDifference, Slower, Within};
     use stats::Verdict;
-    let ask = answer.ask;
-    let mut words = match ask.expect.as_ref() {
+    let question = answer.question;
+    let mut words = match question.expect.as_ref() {
         Faster => verdict(Verdict::Faster, answer.kind).to_owned(),
         Slower => verdict(Verdict::Slower, answer.kind).to_owned(),
         NoDifference => verdict(Verdict::NoDifference, answer.kind).to_owned(),
-        Within => format!("within {}", duration(ask.within_ms.unwrap_or(0.0) * 1e6)),
+        Within => format!(
+            "within {}",
+            duration(question.within_ms.unwrap_or(0.0) * 1e6)
+        ),
     };
     match answer.size {
         Some((least, most)) if most.is_finite() => {
