@@ -130,6 +130,7 @@ fn request(span: &Span, port: u16) -> Request<'static> {
         received_ns: None,
         secured_ns: None,
         nodelay: [false; 2],
+        longest: [None; 2],
         served: None,
         request_bytes: span.request_bytes,
         sender: None,

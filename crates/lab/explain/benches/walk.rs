@@ -30,6 +30,7 @@ fn main() {
             received_ns: None,
             secured_ns: None,
             nodelay: [false; 2],
+            longest: [None; 2],
             served: Some(Served {
                 read_ns: DELAY_NS,
                 received_ns: Some(DELAY_NS),

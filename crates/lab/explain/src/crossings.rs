@@ -10,10 +10,6 @@ use crate::leg::Leg;
 use crate::packet::{Packet, Transport, opens_tcp, side};
 use crate::streams::Streams;
 
-/// A full segment has at least this payload where the MTU is at least 1,280 bytes (RFC 8200 section 5), with 20 bytes
-/// of options.
-const LEAST_FULL_BYTES: u16 = 1_200;
-
 /// The packets of a cell.
 #[derive(Debug)]
 pub struct Crossings {
@@ -23,8 +19,6 @@ pub struct Crossings {
     of_port: BTreeMap<(Transport, u16), Vec<usize>>,
     /// Round-trip time of the empty link.
     pub(crate) rtt_ns: u64,
-    /// Payload of TCP's longest segment, which is full.
-    pub(crate) full_bytes: u16,
 }
 
 impl Crossings {
@@ -36,7 +30,6 @@ impl Crossings {
             flows: Vec::new(),
             of_port: BTreeMap::new(),
             rtt_ns: up.delay_ns.saturating_add(down.delay_ns),
-            full_bytes: LEAST_FULL_BYTES,
         };
         let mut order: Vec<usize> = (0..tap.len()).collect();
         order.sort_by_key(|&index| (tap[index].arrival_ns, index));
@@ -75,7 +68,6 @@ impl Crossings {
             }
             if transport == Transport::Tcp {
                 streams[flow].place(&mut packet, record, number);
-                crossings.full_bytes = crossings.full_bytes.max(packet.payload_bytes);
             }
             crossings.flows[flow].add(number, &packet);
             crossings.packets.push(packet);

@@ -3,14 +3,7 @@
 use link::Direction;
 
 use crate::packet::{Packet, side};
-
-/// The types of TLS records (RFC 8446 section 5.1): the hello, what precedes an encrypted message of the handshake,
-/// and whatever is encrypted.
-const TLS_HANDSHAKE: u8 = 22;
-const TLS_CIPHER_CHANGE: u8 = 20;
-const TLS_DATA: u8 = 23;
-/// A client of TLS 1.3 may send that record alone, before its last message (RFC 8446 appendix D.4).
-const CIPHER_CHANGE_BYTES: u16 = 6;
+use crate::tls::{TlsPayload, end_of_tls_handshake};
 
 /// The packets of one connection, up and down.
 #[derive(Debug, Default)]
@@ -38,14 +31,28 @@ impl Flow {
         for side in &mut self.sides {
             side.finish(packets);
         }
-        let up = self.sides[0].sent.iter().copied();
-        let mut with_data = up.filter(|&number| packets[number].payload_bytes > 0);
-        let first = with_data.next().map(|number| packets[number].first_byte);
-        let last = with_data.find(|&number| match packets[number].first_byte {
-            TLS_CIPHER_CHANGE => packets[number].payload_bytes > CIPHER_CHANGE_BYTES,
-            first_byte => first_byte == TLS_DATA,
+        let with_data = || {
+            let all = self.in_turn();
+            all.filter(move |&number| packets[number].payload_bytes > 0)
+        };
+        let payloads = with_data().map(|number| TlsPayload {
+            from_client: packets[number].direction == Direction::Up,
+            first_byte: packets[number].first_byte,
+            bytes: packets[number].payload_bytes.into(),
         });
-        self.last_of_tls_handshake = last.filter(|_| first == Some(TLS_HANDSHAKE));
+        let last = end_of_tls_handshake(payloads).and_then(|place| with_data().nth(place));
+        self.last_of_tls_handshake = last;
+    }
+
+    /// Returns all packets in order of arrival.
+    fn in_turn(&self) -> impl Iterator<Item = usize> + '_ {
+        let [mut up, mut down] =
+            [0, 1].map(|side: usize| self.sides[side].sent.iter().copied().peekable());
+        std::iter::from_fn(move || match (up.peek(), down.peek()) {
+            (Some(of_client), Some(of_server)) if of_client > of_server => down.next(),
+            (Some(_), _) => up.next(),
+            (None, _) => down.next(),
+        })
     }
 
     /// Returns when its first packet arrived at the link.
@@ -68,6 +75,8 @@ pub(crate) struct Side {
     pub(crate) sent: Vec<usize>,
     /// Sums over the packets up to each place in `sent`.
     sums: Vec<Sums>,
+    /// The longest payload.
+    pub(crate) longest: u16,
     /// Those that were delivered, in order of delivery.
     pub(crate) delivered: Vec<usize>,
     /// What its receiver knew after each place in `delivered`.
@@ -95,6 +104,8 @@ pub(crate) struct Sums {
     /// Bytes of payload.
     pub(crate) bytes: u64,
     pub(crate) dropped: usize,
+    /// Packets with data that were dropped.
+    pub(crate) dropped_data: usize,
     /// TCP: packets that repeated bytes for a reordering or a timer. Probes for a lost tail, which repeat the last packet
     /// (RFC 8985 section 7), do not count.
     pub(crate) copies: usize,
@@ -127,10 +138,12 @@ impl Side {
         let before = self.sums.last().copied().unwrap_or_default();
         let is_copy = packet.first_copy.is_some() && packet.end < before.end;
         self.sent.push(number);
+        self.longest = self.longest.max(packet.payload_bytes);
         self.sums.push(Sums {
             end: before.end.max(packet.end),
             bytes: before.bytes + u64::from(packet.payload_bytes),
             dropped: before.dropped + usize::from(packet.was_dropped),
+            dropped_data: before.dropped_data + usize::from(packet.was_dropped && packet.has_data),
             copies: before.copies + usize::from(is_copy),
         });
         if packet.delivery_ns.is_some() {

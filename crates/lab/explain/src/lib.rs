@@ -43,6 +43,7 @@ mod reason;
 mod receive_window;
 mod request;
 mod streams;
+mod tls;
 mod walk;
 
 pub use crossings::Crossings;
@@ -50,6 +51,7 @@ pub use leg::Leg;
 pub use part::{Part, Parts};
 pub use path::{Path, Step};
 pub use request::{Http, Request, SenderLog, SenderSample, Served};
+pub use tls::{TlsPayload, end_of_tls_handshake};
 
 #[cfg(test)]
 mod tests;

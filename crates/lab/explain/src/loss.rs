@@ -71,12 +71,13 @@ fn flight_was_lost(seen: &Observed<'_>, number: usize, previous: usize) -> bool 
 
 /// Reports whether a packet with data, sent by the other side between two of this side's, was lost.
 fn answer_was_lost(seen: &Observed<'_>, from: usize, to: usize) -> bool {
-    let sent = &seen.received(to).sent;
-    let [begin, end] = [from, to].map(|bound| sent.partition_point(|&at| at < bound));
-    let mut answers = sent[begin..end.max(begin)]
-        .iter()
-        .map(|&at| seen.packet(at));
-    answers.any(|packet| was_lost(seen, packet))
+    let answers = seen.received(to);
+    let dropped = |number: usize| answers.sums_before(number).dropped_data;
+    let Some(before_ns) = seen.request.start_ns.checked_sub(1) else {
+        return dropped(to) > dropped(from);
+    };
+    let before = answers.sums_until(seen.packets, before_ns).dropped_data;
+    dropped(to) > dropped(from).max(before)
 }
 
 fn was_lost(seen: &Observed<'_>, packet: &Packet) -> bool {

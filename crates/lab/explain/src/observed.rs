@@ -3,13 +3,16 @@
 use link::Direction;
 
 use crate::flow::{Flow, Side};
-use crate::packet::Packet;
+use crate::packet::{Packet, side};
 use crate::request::Request;
 
 /// A pause that is too long for the process of an end to have been working.
 pub(crate) const TIMER_NS: u64 = 5_000_000;
 /// The server's log leaves out a sample that follows one of its kind within this time (`docs/reference/server-log.md`).
 const LEFT_OUT_NS: u64 = 1_000_000;
+/// A full segment has at least this payload where the MTU is at least 1,280 bytes (RFC 8200 section 5), with 20 bytes
+/// of options.
+const LEAST_FULL_BYTES: u16 = 1_200;
 
 /// A request with the packets of its connection.
 #[derive(Clone, Copy)]
@@ -20,8 +23,6 @@ pub(crate) struct Observed<'a> {
     pub(crate) flow: &'a Flow,
     /// Round-trip time of the empty link.
     pub(crate) rtt_ns: u64,
-    /// Payload of a segment that is full.
-    pub(crate) full_bytes: u16,
 }
 
 impl<'a> Observed<'a> {
@@ -57,6 +58,14 @@ impl<'a> Observed<'a> {
         let end = delivered.partition_point(|&number| self.delivery_ns(number) <= by_ns);
         let mut earlier = delivered[..end].iter().rev().copied();
         earlier.find(|&number| is_wanted(&self.packets[number]))
+    }
+
+    /// Returns the payload of a full segment of TCP in a direction: that of the connection's longest there. Others may
+    /// be of another IP version, or take another path.
+    pub(crate) fn full_bytes(&self, direction: Direction) -> u16 {
+        let seen = LEAST_FULL_BYTES.max(self.flow.side(direction).longest);
+        let known = self.request.longest[side(direction)];
+        known.map_or(seen, |known| known.min(seen))
     }
 
     /// Returns when a packet that was delivered reached its receiver.

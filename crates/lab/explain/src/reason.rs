@@ -18,6 +18,8 @@ const INITIAL_WINDOW: usize = 10;
 const PREFACE_BYTES: u64 = 600;
 /// Every sender may have so much under way at first (RFC 3390 section 1).
 const LEAST_WINDOW_BYTES: u64 = 4_380;
+/// A kernel sends what it held back within this time after the acknowledgement.
+const HELD_NS: u64 = 1_000_000;
 /// No receiver in use gives less credit. HTTP/2's default is 65,535 bytes.
 const LEAST_CREDIT_BYTES: u64 = 16_384;
 
@@ -154,9 +156,15 @@ fn of_request(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part
             Some(Part::ConnectionBusy)
         }
         true => None,
-        false if seen.request.request_bytes < u64::from(seen.full_bytes) => None,
+        false if seen.request.request_bytes < u64::from(longest_full_bytes(seen)) => None,
         false => window(seen, number, receipt),
     }
+}
+
+/// Returns the payload of a full segment in the direction in which it is longer.
+fn longest_full_bytes(seen: &Observed<'_>) -> u16 {
+    let of = [Direction::Up, Direction::Down].map(|direction| seen.full_bytes(direction));
+    of[0].max(of[1])
 }
 
 /// Reports whether the client waited for the server's first frame: it has sent no more than its preface since the
@@ -184,7 +192,8 @@ fn is_settings(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
 /// acknowledged, and the receipt acknowledged it.
 fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     let packet = seen.packet(number);
-    let is_short = |packet: &Packet| (1..seen.full_bytes).contains(&packet.payload_bytes);
+    let full_bytes = seen.full_bytes(packet.direction);
+    let is_short = |packet: &Packet| (1..full_bytes).contains(&packet.payload_bytes);
     let is_off = seen.request.nodelay[side(packet.direction)];
     if seen.request.http.transport() != Transport::Tcp || is_off || !is_short(packet) {
         return false;
@@ -201,14 +210,14 @@ fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
         && was_written_before(seen, packet, receipt)
 }
 
-/// Reports whether the application had written a packet's bytes before a receipt. A client that sends on an
-/// acknowledgement without data had written before; one that sends on data may answer them.
+/// Reports whether the application had written a packet's bytes before a receipt. Where no end reports it, a kernel
+/// had them that sends at once on an acknowledgement without data. One that sends on data may answer them.
 fn was_written_before(seen: &Observed<'_>, packet: &Packet, receipt: usize) -> bool {
-    match seen.packet(receipt).payload_bytes {
-        0 => true,
-        _ => (seen.handed_over_ns(packet.direction))
-            .is_some_and(|at_ns| at_ns < seen.delivery_ns(receipt)),
-    }
+    let received_ns = seen.delivery_ns(receipt);
+    let is_known = seen.handed_over_ns(packet.direction);
+    let is_at_once =
+        seen.packet(receipt).payload_bytes == 0 && packet.arrival_ns - received_ns <= HELD_NS;
+    is_at_once || is_known.is_some_and(|at_ns| at_ns < received_ns)
 }
 
 /// Returns which window the sender of a transfer waited for, or `None` if its application may have paused.

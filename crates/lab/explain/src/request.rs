@@ -41,6 +41,8 @@ pub struct Request<'a> {
     pub secured_ns: Option<u64>,
     /// Nagle's algorithm is known to be off at the client, and at the server.
     pub nodelay: [bool; 2],
+    /// The longest payload of TCP's segments, up and down, where the ends' maximum segment sizes are known.
+    pub longest: [Option<u16>; 2],
     /// The request in the server's log, if the server keeps one.
     pub served: Option<Served>,
     /// Bytes of the request's body.

@@ -22,6 +22,8 @@ pub(crate) struct Streams {
 #[derive(Debug)]
 struct Stream {
     origin: u32,
+    /// The end of the highest bytes that were sent.
+    end: u64,
     /// The end of each range and the first packet that carried it, by the range's start.
     carried: BTreeMap<u64, (u64, usize)>,
 }
@@ -39,11 +41,13 @@ impl Streams {
         let bytes = u64::from(record.sequence_length());
         let stream = self.sides[side].get_or_insert_with(|| Stream {
             origin: record.seq,
+            end: 0,
             carried: BTreeMap::new(),
         });
-        let start = u64::from(record.seq.wrapping_sub(stream.origin));
+        let start = stream.place(record.seq);
         packet.end = start + bytes;
         if bytes > 0 {
+            stream.end = stream.end.max(packet.end);
             let before = stream.carried.range(..=start).next_back();
             let is_copy = |end: u64| end > start + PROBE_BYTES || end > start && end >= packet.end;
             packet.first_copy = before
@@ -59,11 +63,12 @@ impl Streams {
         if record.tcp_flags & ACK != 0
             && let Some(peer) = &self.sides[1 - side]
         {
-            let place = |number: u32| u64::from(number.wrapping_sub(peer.origin));
-            packet.acked = Some(place(record.ack));
-            packet.edge = self.window(record).map(|bytes| place(record.ack) + bytes);
+            packet.acked = Some(peer.place(record.ack));
+            packet.edge = self
+                .window(record)
+                .map(|bytes| peer.place(record.ack) + bytes);
             packet.sacked = match record.options.sack {
-                Sack::UpTo(end) => Some(place(end)),
+                Sack::UpTo(end) => Some(peer.place(end)),
                 Sack::Absent | Sack::Permitted => None,
             };
         }
@@ -88,5 +93,15 @@ impl Streams {
         let permits =
             |options: &Option<TcpOptions>| options.map(|o| o.sack) == Some(Sack::Permitted);
         self.syn_options.iter().all(permits)
+    }
+}
+
+impl Stream {
+    /// Returns the place of a sequence number: of those that its 32 bits can mean, the nearest to what was sent last.
+    /// Places begin with 0, also those before the first packet that was seen.
+    fn place(&self, number: u32) -> u64 {
+        let low = number.wrapping_sub(self.origin);
+        let distance = low.wrapping_sub(self.end as u32) as i32;
+        self.end.saturating_add_signed(distance.into())
     }
 }

@@ -35,7 +35,6 @@ impl Crossings {
                 packets: &self.packets,
                 flow: &self.flows[flow],
                 rtt_ns: self.rtt_ns,
-                full_bytes: self.full_bytes,
             },
             at_ns: request.end_ns,
             small_end: None,

@@ -243,6 +243,7 @@ fn request(transport: Transport, start_ns: u64, end_ns: u64) -> Request<'static>
         received_ns: None,
         secured_ns: None,
         nodelay: [false; 2],
+        longest: [None; 2],
         served: None,
         request_bytes: 0,
         sender: None,

@@ -40,6 +40,40 @@ fn nagle_needs_bytes_that_wait_and_a_socket_that_holds_them() {
     }
 }
 
+/// Sends a request in two segments, the second so long after the first was acknowledged. Another connection has longer
+/// segments, e.g. over IPv4 beside IPv6.
+fn beside_longer_segments(payload: u16, pause_ns: u64, longest: Option<u16>) -> Parts {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    tape.push(OTHER_PORT, Up, 10 * MS, FULL, false, 0x40);
+    let start = 500 * MS;
+    let head = tape.send(Up, start, payload);
+    let acked = tape.send(Down, head, 0);
+    let asked = tape.send(Up, acked + pause_ns, payload);
+    let answered = tape.send(Down, asked, 150);
+    tape.parts(&Request {
+        longest: [longest; 2],
+        request_bytes: 2 * u64::from(payload),
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, answered)
+    })
+}
+
+#[test]
+fn full_segments_are_those_of_their_own_connection() {
+    assert_eq!(beside_longer_segments(FULL - 20, 0, None)[Part::Nagle], 0);
+    // Nothing shows that short segments are full, unless the ends' maximum is known.
+    assert_eq!(beside_longer_segments(536, 0, None)[Part::Nagle], RTT);
+    assert_eq!(beside_longer_segments(536, 0, Some(536))[Part::Nagle], 0);
+    assert_eq!(beside_longer_segments(500, 0, Some(536))[Part::Nagle], RTT);
+}
+
+/// A kernel that held a segment back sends it at once.
+#[test]
+fn an_application_may_write_shortly_after_an_acknowledgement() {
+    assert_eq!(beside_longer_segments(300, 2 * MS, None)[Part::Nagle], 0);
+}
+
 /// Short packets of QUIC wait for no acknowledgement.
 #[test]
 fn quic_has_no_nagle() {

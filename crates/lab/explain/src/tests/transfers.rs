@@ -131,3 +131,27 @@ fn another_flow_in_the_queue_is_charged_as_such() {
     assert_eq!(parts[Part::LinkBusy], (240 + 190) * 800);
     assert_eq!(parts.present().count(), 3, "{parts:?}");
 }
+
+/// Sequence numbers are used again after 4 GiB.
+#[test]
+fn bytes_after_four_gibibytes_are_no_copies() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let asked = tape.send(Up, 500 * MS, 200);
+    let mut delivered = asked;
+    for seq in [1, 1 << 30, 2 << 30, 3 << 30, 0] {
+        delivered = tape.send(Down, delivered, FULL);
+        tape.last().seq = seq;
+        delivered = tape.send(Up, delivered, 0);
+        tape.last().ack = seq.wrapping_add(FULL.into());
+    }
+    let crossings = tape.crossings();
+    assert!(
+        crossings
+            .packets
+            .iter()
+            .all(|packet| packet.first_copy.is_none())
+    );
+    let acked = crossings.packets.iter().filter_map(|packet| packet.acked);
+    assert_eq!(acked.max(), Some((1 << 32) + u64::from(FULL)));
+}

@@ -112,6 +112,7 @@ fn request<'a>(
                 socket.peer_port == Some(port)
             }),
         ],
+        longest: [None; 2],
         served: seen.map(|seen| Served {
             read_ns: seen.start_ns,
             received_ns: seen.received_ns,
