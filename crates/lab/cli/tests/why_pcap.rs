@@ -186,9 +186,22 @@ fn formats(sandbox: &Sandbox, [client, server]: &[String; 2]) {
         csv.stdout.starts_with("client,server,exchange,start_ns,"),
         "{csv}"
     );
-    run(&["--request", "5"])
-        .exits_with(2)
-        .stderr_contains("there is no exchange 5: the captures have 4 exchanges");
+    let csv = run(&["--request", "1", "--format", "csv"]).exits_with(0);
+    assert!(
+        csv.stdout.starts_with("client,server,exchange,from_ns,"),
+        "{csv}"
+    );
+    let markdown = run(&["--request", "1", "--format", "markdown"]).exits_with(0);
+    assert!(markdown.stdout.contains("up, SYN (1/1)"), "{markdown}");
+    let json = run(&["--request", "1", "--format", "json"]).exits_with(0);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    let path = &json["connections"][0]["exchanges"][0]["path"]["steps"];
+    assert_eq!(path[0]["part"], "tcp_handshake");
+    for format in ["human", "json", "csv", "markdown"] {
+        run(&["--request", "5", "--format", format])
+            .exits_with(2)
+            .stderr_contains("there is no exchange 5: the captures have 4 exchanges");
+    }
     run(&["--network", "clean"])
         .exits_with(2)
         .stderr_contains("cannot be used with");

@@ -169,7 +169,17 @@ fn layouts() {
         "tests/golden/captured-path.txt",
         &captured::path(&two).unwrap(),
     );
-    assert_eq!(captured::path(&one), None);
+    golden(
+        "tests/golden/captured-path.md",
+        &captured::path_markdown(&two).unwrap(),
+    );
+    let path = captured::path_csv(&two).unwrap();
+    let row = "10.0.0.1:4000,[2001:db8::2]:443,1,25000000,50000000,tcp_handshake,down,0,2,\r\n";
+    assert!(path.ends_with(row), "{path}");
+    let formats = [captured::path, captured::path_markdown, captured::path_csv];
+    for format in formats {
+        assert_eq!(format(&one), None);
+    }
     let csv = captured::csv(&two);
     let row =
         "10.0.0.1:4000,[2001:db8::2]:443,1,0,236000000,238,2933,tls_handshake,51000000,1.020\r\n";

@@ -26,7 +26,8 @@ use crate::{exit, out};
     commute why runs/quickstart-1 --network 4g-tether --arm 'libcurl h3' --path 1\n  \
     commute why runs/quickstart-1 --format csv > parts.csv\n  \
     commute why --pcap client.pcap server.pcap\n  \
-    commute why --pcap client.pcap server.pcap --request 3")]
+    commute why --pcap client.pcap server.pcap --request 3\n  \
+    commute why --pcap client.pcap --format csv > parts.csv")]
 pub(crate) struct Args {
     /// Folder of the run
     #[arg(value_name = "RUN", required_unless_present = "pcap")]
@@ -56,7 +57,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1..=2,
         conflicts_with_all = ["run", "network", "arm", "against", "call", "path"])]
     pcap: Vec<PathBuf>,
-    /// Print the critical path of the exchange with this number step by step
+    /// Print the critical path of the exchange with this number step by step, in any format; exchanges are numbered
+    /// from 1 over all connections, as the report without it lists them
     #[arg(long, value_name = "K", requires = "pcap")]
     request: Option<usize>,
     /// Folder with stacks/ [default: the enclosing checkout, else the built-in files]
@@ -73,7 +75,8 @@ enum Format {
     Markdown,
     /// As docs/why.schema.json says, with --pcap docs/why-pcap.schema.json
     Json,
-    /// The mean of every part: network, measure, arm, part, ns, round_trips, calls
+    /// The mean of every part: network, measure, arm, part, ns, round_trips, calls; with --pcap a row for every part of
+    /// every exchange, or for every step of --request
     Csv,
 }
 

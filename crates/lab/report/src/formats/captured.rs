@@ -2,14 +2,14 @@
 
 mod csv;
 mod markdown;
+mod path;
 
 use capture::{ConnectionFacts, End, Exchange, Explained, PartTime};
-use record::PathPacket;
 
 pub use csv::csv;
 pub use markdown::markdown;
+pub use path::{path, path_csv, path_markdown};
 
-use crate::formats::path::steps;
 use crate::words::number::count;
 use crate::words::part::part_words;
 use crate::words::text::{INDENT, plain, width_of, wrapped};
@@ -65,46 +65,6 @@ pub fn schema() -> serde_json::Value {
     // Some of serde_json's users turn on a feature of it that keeps the order of insertion.
     schema.sort_all_objects();
     schema
-}
-
-/// Returns the path of the exchange whose path was kept, for a terminal of 80 columns; `None` if there is none.
-pub fn path(explained: &Explained) -> Option<String> {
-    let mut exchanges = explained.connections.iter().flat_map(|connection| {
-        let exchanges = connection.exchanges.iter();
-        exchanges.map(move |exchange| (connection, exchange))
-    });
-    let (connection, exchange, path) =
-        exchanges.find_map(|(of, exchange)| Some((of, exchange, exchange.path.as_ref()?)))?;
-    let name = |packet: &PathPacket| numbers(explained, packet);
-    let heading = format!(
-        "Exchange {} of {} with {}: {} ms",
-        exchange.number,
-        connection.client,
-        connection.server,
-        ms(exchange.duration_ns)
-    );
-    let packets = match connection.captured_at {
-        End::Both => {
-            "In brackets: the packet's numbers in the client's capture and in the server's."
-        }
-        _ => "In brackets: the packet's number in the capture.",
-    };
-    Some(format!(
-        "{}\n{}\n{}",
-        wrapped(&plain(&heading), "", 80),
-        steps(path, exchange.duration_ns, name),
-        wrapped(&format!("{packets} {}", note(explained)), "", 80)
-    ))
-}
-
-/// Returns a packet's numbers in the captures.
-fn numbers(explained: &Explained, packet: &PathPacket) -> Option<String> {
-    let numbers = explained.packets.get(packet.number as usize)?;
-    let words = |number: Option<u32>| number.map_or("-".to_owned(), |number| number.to_string());
-    Some(match (explained.captures.len(), *numbers) {
-        (2, [client, server]) => format!("{}/{}", words(client), words(server)),
-        (_, [client, server]) => words(client.or(server)),
-    })
 }
 
 fn heading(explained: &Explained) -> String {

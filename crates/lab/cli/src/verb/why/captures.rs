@@ -18,23 +18,28 @@ pub(super) fn run(files: &[PathBuf], format: Format, request: Option<usize>) -> 
     let captures = files.iter().map(|file| read(file));
     let captures = captures.collect::<anyhow::Result<Vec<Capture>>>()?;
     let explained = capture::explain(&captures, request)?;
+    let exchanges: usize = explained
+        .connections
+        .iter()
+        .map(|of| of.exchanges.len())
+        .sum();
     let text = match (request, format) {
-        (Some(number), Format::Human) => match captured::path(&explained) {
-            Some(path) => path,
-            None => {
-                let connections = explained.connections.iter();
-                let exchanges: usize = connections.map(|of| of.exchanges.len()).sum();
-                let has = report::count(exchanges, "exchange");
-                return Err(exit::usage(format!(
-                    "there is no exchange {number}: the captures have {has}"
-                )));
-            }
-        },
-        (_, Format::Human) => captured::human(&explained, width()),
-        (_, Format::Markdown) => captured::markdown(&explained),
-        (_, Format::Json) => captured::json(&explained),
-        (_, Format::Csv) => captured::csv(&explained),
+        (Some(number), _) if !(1..=exchanges).contains(&number) => {
+            let has = report::count(exchanges, "exchange");
+            return Err(exit::usage(format!(
+                "there is no exchange {number}: the captures have {has}"
+            )));
+        }
+        // The document has the path.
+        (_, Format::Json) => Some(captured::json(&explained)),
+        (None, Format::Human) => Some(captured::human(&explained, width())),
+        (None, Format::Markdown) => Some(captured::markdown(&explained)),
+        (None, Format::Csv) => Some(captured::csv(&explained)),
+        (Some(_), Format::Human) => captured::path(&explained),
+        (Some(_), Format::Markdown) => captured::path_markdown(&explained),
+        (Some(_), Format::Csv) => captured::path_csv(&explained),
     };
+    let text = text.expect("the path of an exchange that exists is kept");
     out::print(&text)?;
     Ok(exit::PASS)
 }
