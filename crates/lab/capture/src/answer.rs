@@ -1,5 +1,7 @@
 //! From captures to where their time went.
 
+mod gaps;
+mod matching;
 mod one;
 mod steps;
 mod two;
@@ -9,12 +11,12 @@ use std::ops::Range;
 use explain::{Crossings, Http, Leg, Part, Path, Request, Step};
 use link::tap::TapRecord;
 
-use crate::Capture;
 use crate::connection::Connection;
 use crate::error::{CaptureError, Place};
-use crate::exchange::{Span, exchanges};
+use crate::exchange::{Exchanges, Span};
 use crate::explained::{ConnectionFacts, End, Exchange, Explained, PartTime};
 use crate::transit::Transit;
+use crate::{Capture, Limits};
 
 /// Each connection has a number that stands for the client's port.
 const MAX_CONNECTIONS: usize = 60_000;
@@ -46,6 +48,8 @@ struct Scene {
     /// In the order of `crossings`.
     transits: Vec<Transit>,
     crossings: Crossings,
+    /// The payload of each connection's full segments, up and down.
+    full: Vec<[u64; 2]>,
     rtt_ns: u64,
 }
 
@@ -67,6 +71,7 @@ impl Scene {
         let leg = Leg::of_unknown_rate(rtt_ns / 2);
         Scene {
             crossings: Crossings::of(&tap, leg, leg),
+            full: connections.iter().map(|(of, _)| of.surely_full).collect(),
             transits,
             rtt_ns,
         }
@@ -87,19 +92,29 @@ struct Walker {
 }
 
 impl Walker {
-    /// Explains the exchanges of a scene's connection. `known` returns a step's part as far as the captures show it.
+    /// Explains the exchanges of a scene's connection, and counts the client's bytes that no response follows. `known`
+    /// replaces the steps' parts as far as the captures show them.
     fn exchanges(
         &mut self,
         scene: &Scene,
         (place, range): (usize, Range<usize>),
-        known: impl Fn(&Step) -> Part,
-    ) -> Vec<Exchange> {
-        let spans = exchanges(&scene.transits[range], scene.rtt_ns).into_iter();
-        let explained = spans.map(|span| {
+        known: impl Fn(&Span, &mut [Step]),
+    ) -> (Vec<Exchange>, u64) {
+        let found = Exchanges::of(&scene.transits[range], scene.rtt_ns);
+        let longest = scene.full[place].map(|bytes| u16::try_from(bytes).ok());
+        let explained = found.spans.iter().map(|span| {
             self.number += 1;
-            let mut path = scene.crossings.path(&request(&span, port(place)));
+            let request = Request {
+                longest,
+                ..request(span, port(place))
+            };
+            let mut path = scene.crossings.path(&request);
+            known(span, &mut path.steps);
             for step in &mut path.steps {
-                step.part = known(step);
+                let is_unclear = span.is_unclear(step.from_ns, step.to_ns);
+                if step.part == Part::Client && is_unclear {
+                    step.part = Part::Unexplained;
+                }
             }
             let is_wanted = self.request == Some(self.number);
             Exchange {
@@ -114,7 +129,7 @@ impl Walker {
                 }),
             }
         });
-        explained.collect()
+        (explained.collect(), found.unanswered_bytes)
     }
 }
 
@@ -166,11 +181,30 @@ fn facts(connection: &Connection) -> ConnectionFacts {
         missing_bytes: [0; 2],
         seen_twice: connection.seen_twice,
         has_offload: connection.has_offload,
+        lacks_options: connection.lacks.any,
+        unanswered_bytes: 0,
         lacks_payload: with_payload
             .next()
             .is_some_and(|first| first.first_byte.is_none()),
         exchanges: Vec::new(),
     }
+}
+
+/// Says that a capture has more of a connection's segments than are kept.
+fn too_long(limits: Limits) -> String {
+    format!(
+        "its addresses and ports have more than {} segments, the most that are kept of one connection: capture for a \
+         shorter time",
+        limits.of_ends
+    )
+}
+
+/// Says that a connection's segments are cut into more pieces than are followed.
+fn too_many_pieces(most: usize) -> String {
+    format!(
+        "its segments are cut into more than {most} pieces, the most that are followed: capture without segmentation \
+         offload, or for a shorter time"
+    )
 }
 
 /// Checks that a capture has connections, and not more than can be numbered.
@@ -181,9 +215,19 @@ fn check_count(capture: &Capture, connections: usize) -> Result<(), CaptureError
                 0 => String::new(),
                 udp => format!(" ({udp} UDP packets: QUIC is encrypted and not explained)"),
             };
-            format!(
-                "no TCP connection with its handshake{quic}: begin to capture before the client connects"
-            )
+            match &capture.first_malformed {
+                Some((number, problem)) => {
+                    let malformed = capture.malformed;
+                    let place = Place::Packet(*number);
+                    let problem = format!(
+                        "{problem}. No TCP connection with its handshake is left beside {malformed} malformed packets"
+                    );
+                    return Err(CaptureError::new(&capture.name, place, problem));
+                }
+                None => format!(
+                    "no TCP connection with its handshake{quic}: begin to capture before the client connects"
+                ),
+            }
         }
         1..=MAX_CONNECTIONS => return Ok(()),
         _ => format!(

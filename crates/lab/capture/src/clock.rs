@@ -1,5 +1,8 @@
 //! The clocks of two captures.
 
+/// Longer round trips count as this one, an hour.
+const LONGEST_NS: i128 = 3_600_000_000_000;
+
 /// How the server's clock differs from the client's, from the packets that both captures have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
@@ -22,7 +25,7 @@ impl Clock {
     /// Returns the clock that the fastest packet up and the fastest one down allow, or what is wrong with them.
     pub(crate) fn of(up: Bound, down: Bound) -> Result<Clock, String> {
         let rtt_ns = up.apart_ns - down.apart_ns;
-        let Ok(rtt_ns) = u64::try_from(rtt_ns) else {
+        let Ok(rtt_ns) = u64::try_from(rtt_ns.min(LONGEST_NS)) else {
             return Err(format!(
                 "the clocks drift. By packet {} of the client's capture the server's clock is at most {} ms ahead, by \
                  packet {} at least {} ms, so that packets would arrive {} ms before they were sent: capture again with \
@@ -38,6 +41,11 @@ impl Clock {
             ahead_ns: (up.apart_ns + down.apart_ns).div_euclid(2),
             delay_ns: rtt_ns / 2,
         })
+    }
+
+    /// Returns the least round trip.
+    pub(crate) fn rtt_ns(&self) -> u64 {
+        self.delay_ns.saturating_mul(2)
     }
 
     /// Returns a time of the server's clock by the client's.

@@ -20,7 +20,7 @@ pub struct Explained {
     /// How the clocks of two captures differ; absent for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockFacts>,
-    /// The connections in the order of their SYN.
+    /// The connections in the order of their SYN. Of two captures, those follow that cannot be matched.
     pub connections: Vec<ConnectionFacts>,
     /// What is not explained.
     pub left_out: LeftOut,
@@ -94,6 +94,11 @@ pub struct ConnectionFacts {
     pub has_offload: bool,
     /// The capture has no payload, so that a TLS handshake is not recognised and counts as request and response.
     pub lacks_payload: bool,
+    /// Options of TCP are cut off, so that windows and losses are not named.
+    pub lacks_options: bool,
+    /// Payload from the client that no payload from the server follows, e.g. a request without a response. No exchange
+    /// has it.
+    pub unanswered_bytes: u64,
     /// Its exchanges, in turn.
     pub exchanges: Vec<Exchange>,
 }
@@ -141,11 +146,13 @@ pub struct LeftOut {
     pub fragments: usize,
     /// Packets of other protocols.
     pub other_packets: usize,
+    /// Packets whose headers are cut off, or do not fit into them.
+    pub malformed_packets: usize,
     /// Connections whose handshake is not in the capture.
     pub without_handshake: usize,
     /// Connections that were not accepted.
     pub unanswered: usize,
-    /// Of two captures: connections that only one has.
+    /// Of two captures: connections that only one has, without those that are listed.
     pub in_one_capture: usize,
     /// Of two captures: connections whose client is where most have their server.
     pub reversed: usize,
@@ -168,6 +175,7 @@ impl LeftOut {
             udp_packets: sum(|capture| capture.udp),
             fragments: sum(|capture| capture.fragments),
             other_packets: sum(|capture| capture.other),
+            malformed_packets: sum(|capture| capture.malformed),
             ..LeftOut::default()
         }
     }

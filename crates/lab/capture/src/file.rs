@@ -31,6 +31,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) at_ns: u64,
     /// The type of its first header, a LINKTYPE of tcpdump.org.
     pub(crate) link: u16,
+    /// The interface in the section of pcapng; 0 in pcap.
+    pub(crate) interface: u32,
     /// How long it was.
     pub(crate) original_bytes: u32,
     /// What was kept of it.
@@ -106,7 +108,8 @@ where
             self.number += 1;
             let (after, frame) = parse(rest).map_err(|nom| self.broken(&nom, "frame"))?;
             let at_ns = self.legacy_time(&frame, units_per_second)?;
-            self.pass(link, at_ns, frame.caplen, frame.origlen, frame.data)?;
+            let lengths = [frame.caplen, frame.origlen];
+            self.pass((link, 0), at_ns, lengths, frame.data)?;
             rest = after;
         }
         Ok(())
@@ -234,16 +237,15 @@ where
         let at_ns = u64::try_from(ns).map_err(|_| {
             self.in_packet("its time is before 1970 or after 2554: the file is damaged")
         })?;
-        let link = interface.link;
-        self.pass(link, at_ns, packet.caplen, packet.origlen, packet.data)
+        let lengths = [packet.caplen, packet.origlen];
+        self.pass((interface.link, packet.if_id), at_ns, lengths, packet.data)
     }
 
     fn pass(
         &mut self,
-        link: u16,
+        (link, interface): (u16, u32),
         at_ns: u64,
-        kept: u32,
-        original_bytes: u32,
+        [kept, original_bytes]: [u32; 2],
         data: &'f [u8],
     ) -> Result<(), CaptureError> {
         let Some(bytes) = data.get(..kept as usize).filter(|_| kept <= original_bytes) else {
@@ -256,6 +258,7 @@ where
             number: self.number,
             at_ns,
             link,
+            interface,
             original_bytes,
             bytes,
         })

@@ -46,6 +46,8 @@ pub(crate) enum Content {
     Fragment,
     Udp,
     Other,
+    /// Its headers are cut off, or do not fit into it: what is wrong with them.
+    Malformed(String),
 }
 
 /// A TCP segment, as its headers describe it.
@@ -72,14 +74,59 @@ pub(crate) struct Segment {
     /// IPv4's identification, by which a network knows fragments.
     pub(crate) ip_id: u16,
     pub(crate) ecn: u8,
+    /// Some of its options were not kept.
+    pub(crate) lacks_options: bool,
+    pub(crate) sight: Sight,
+}
+
+impl Segment {
+    /// Returns its addresses with their ports, in order.
+    pub(crate) fn ends(&self) -> [SocketAddr; 2] {
+        let mut ends = [self.source, self.destination];
+        ends.sort_unstable();
+        ends
+    }
+}
+
+/// Where a host saw a packet. Captures of several interfaces have it once for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sight {
+    /// The interface's number, by Linux or within the file.
+    interface: u32,
+    /// Linux's type of the packet, e.g. whether it left.
+    kind: u8,
+    /// The file names the interface of each packet, so that packets of one interface are different ones.
+    pub(crate) is_interface: bool,
+}
+
+impl Sight {
+    fn of(frame: &Frame<'_>) -> Sight {
+        let byte = |at: usize| frame.bytes.get(at).copied().unwrap_or(0);
+        match frame.link {
+            LINUX_SLL2 => Sight {
+                interface: u32::from_be_bytes([4, 5, 6, 7].map(byte)),
+                kind: byte(10),
+                is_interface: true,
+            },
+            LINUX_SLL => Sight {
+                interface: frame.interface,
+                kind: byte(1),
+                is_interface: false,
+            },
+            _ => Sight {
+                interface: frame.interface,
+                kind: 0,
+                is_interface: false,
+            },
+        }
+    }
 }
 
 /// Returns what a frame carries.
 pub(crate) fn content(file: &str, frame: &Frame<'_>) -> Result<Content, CaptureError> {
-    let error = |problem: String| CaptureError::new(file, Place::Packet(frame.number), problem);
     let cut = |what: &str| {
         let kept = frame.bytes.len();
-        error(match (kept as u32) < frame.original_bytes {
+        let problem = match (kept as u32) < frame.original_bytes {
             true => format!(
                 "the {what} is cut off after {kept} of {} bytes: capture {LEAST_SNAPLEN} or more (`tcpdump -s {LEAST_SNAPLEN}`)",
                 frame.original_bytes
@@ -87,13 +134,17 @@ pub(crate) fn content(file: &str, frame: &Frame<'_>) -> Result<Content, CaptureE
             false => format!(
                 "the {what} does not fit into the packet's {kept} bytes: the file is damaged"
             ),
-        })
+        };
+        Ok(Content::Malformed(problem))
     };
     let (kind, offset) = match link_payload(frame.link, frame.bytes) {
         Ok(Some(found)) => found,
         Ok(None) => return Ok(Content::Other),
-        Err(LinkError::Cut) => return Err(cut("link's header")),
-        Err(LinkError::Unknown) => return Err(error(unknown_link(frame.link))),
+        Err(LinkError::Cut) => return cut("link's header"),
+        Err(LinkError::Unknown) => {
+            let place = Place::Packet(frame.number);
+            return Err(CaptureError::new(file, place, unknown_link(frame.link)));
+        }
     };
     let packet = LaxSlicedPacket::from_ether_type(kind, &frame.bytes[offset..]);
     let Some(net) = &packet.net else {
@@ -101,9 +152,7 @@ pub(crate) fn content(file: &str, frame: &Frame<'_>) -> Result<Content, CaptureE
             .ether_payload()
             .map_or(kind, |payload| payload.ether_type);
         return match packet.stop_err {
-            Some(_) if [ether_type::IPV4, ether_type::IPV6].contains(&is_ip) => {
-                Err(cut("IP header"))
-            }
+            Some(_) if [ether_type::IPV4, ether_type::IPV6].contains(&is_ip) => cut("IP header"),
             _ => Ok(Content::Other),
         };
     };
@@ -156,18 +205,18 @@ pub(crate) fn content(file: &str, frame: &Frame<'_>) -> Result<Content, CaptureE
     let place = |of: *const u8| of as usize - frame.bytes.as_ptr() as usize;
     let ip_bytes = match said_bytes {
         // Longer than the field can say, as the sender's kernel had it.
-        0 => frame.original_bytes as usize - place(header),
+        0 => (frame.original_bytes as usize).saturating_sub(place(header)),
         said => said,
     };
     let tcp = payload.payload;
     let Some(fixed) = tcp.first_chunk::<TCP_BYTES>() else {
-        return Err(cut("TCP header"));
+        return cut("TCP header");
     };
     let header_bytes = usize::from(fixed[12] >> 4) * 4;
     let before_tcp = place(tcp.as_ptr()) - place(header);
     let payload_bytes = ip_bytes.checked_sub(before_tcp + header_bytes);
     let Some(payload_bytes) = payload_bytes.filter(|_| header_bytes >= TCP_BYTES) else {
-        return Err(error(format!(
+        return Ok(Content::Malformed(format!(
             "a TCP header of {header_bytes} bytes in an IP packet of {ip_bytes}: the file is damaged"
         )));
     };
@@ -199,9 +248,12 @@ pub(crate) fn content(file: &str, frame: &Frame<'_>) -> Result<Content, CaptureE
         // Short frames of Ethernet are padded.
         first_byte: tcp.get(header_bytes).copied().filter(|_| payload_bytes > 0),
         stamp,
-        longest,
+        // Only a SYN can have it.
+        longest: longest.filter(|_| fixed[13] & SYN != 0),
         ip_id,
         ecn,
+        lacks_options: tcp.len() < header_bytes,
+        sight: Sight::of(frame),
     }))
 }
 

@@ -8,7 +8,7 @@ use link::tap::Fate;
 use crate::clock::{Bound, Clock};
 use crate::connection::{Connection, Placed};
 use crate::pieces::{boundaries, cut};
-use crate::transit::{Copies, Transit};
+use crate::transit::{Copies, Transit, clamped};
 
 /// A connection that is in both captures.
 pub(crate) struct Pair {
@@ -32,6 +32,9 @@ struct Group<'a> {
     received: Vec<&'a Placed>,
 }
 
+/// Copies of the same bytes that are matched by their times and headers. More are probes, or made up.
+const MAX_COPIES: usize = 64;
+
 /// What packets without data differ in: sequence number, acknowledgement, flags, window and timestamp.
 type Headers = (u64, Option<u64>, u8, u16, Option<u32>);
 
@@ -45,32 +48,48 @@ pub(crate) struct Matched {
 }
 
 impl Pair {
-    /// Cuts a connection's segments to the same boundaries in both captures. `None` if there are too many.
+    /// Cuts a connection's segments to the same boundaries in both captures. `None` if there are more than `most` pieces.
     pub(crate) fn of(
         (client, at_client): (usize, &Connection),
         (server, at_server): (usize, &Connection),
+        most: usize,
     ) -> Option<Pair> {
+        // A capture without them has the same packets with other headers.
+        let has_stamps = |of: &Connection| {
+            !of.lacks.any && of.syn_stamps.iter().all(|stamps| !stamps.is_empty())
+        };
+        let is_stamped = has_stamps(at_client) && has_stamps(at_server);
+        // What is between the captures may make them shorter.
+        let longest =
+            [0, 1].map(|side: usize| at_client.longest[side].min(at_server.longest[side]));
         let side = |side: usize, [sender, receiver]: [&Connection; 2]| {
             let of = |connection: &'_ Connection| -> Vec<Placed> {
                 let segments = connection.segments.iter();
-                segments.filter(|s| s.side == side).copied().collect()
+                let of_side = segments.filter(|segment| segment.side == side);
+                let stamp = |segment: &Placed| segment.stamp.filter(|_| is_stamped);
+                of_side
+                    .map(|segment| Placed {
+                        stamp: stamp(segment),
+                        ..*segment
+                    })
+                    .collect()
             };
             let (sent, received) = (of(sender), of(receiver));
             let boundaries = boundaries(sent.iter().chain(&received));
-            let longest = sender.longest;
             Some(Side {
-                sent: cut(sent.iter(), &boundaries, longest)?,
-                received: cut(received.iter(), &boundaries, longest)?,
+                sent: cut(sent.iter(), &boundaries, longest, most)?,
+                received: cut(received.iter(), &boundaries, longest, most)?,
             })
         };
-        Some(Pair {
+        let pair = Pair {
             client,
             server,
             sides: [
                 side(0, [at_client, at_server])?,
                 side(1, [at_server, at_client])?,
             ],
-        })
+        };
+        Some(pair).filter(|pair| pair.len() <= most)
     }
 
     /// Returns the number of pieces.
@@ -198,7 +217,12 @@ impl Matcher<'_> {
     }
 
     fn data(&self, side: &Side, matched: &mut Matched) {
-        for ((_, end), Group { sent, received }) in side.data() {
+        for ((_, end), group) in side.data() {
+            if group.sent.len() > MAX_COPIES {
+                self.in_turn(group, matched);
+                continue;
+            }
+            let Group { sent, received } = group;
             let mut open: Vec<Option<&Placed>> = sent.iter().copied().map(Some).collect();
             let is_seen = !received.is_empty();
             for receipt in received {
@@ -243,22 +267,33 @@ impl Matcher<'_> {
             .or_else(|| equal(&|_| true))
     }
 
-    /// Matches packets without data in order, since those of a group are alike.
+    /// Matches packets without data.
     fn empty(&self, side: &Side, matched: &mut Matched) {
         for group in side.empty().into_values() {
-            let mut received = group.received.into_iter().peekable();
-            for piece in group.sent {
-                let from_ns = (self.sent_ns)(piece) + self.earliest_ns();
-                let receipt = received.next_if(|receipt| (self.received_ns)(receipt) >= from_ns);
-                matched.transits.push(match receipt {
-                    Some(receipt) => self.delivered(piece, receipt),
-                    None => self.only_sent(piece, false),
-                });
+            self.in_turn(group, matched);
+        }
+    }
+
+    /// Matches packets in order, since those of a group are alike. If one is left where no identification tells an
+    /// acknowledgement that was repeated from a packet that a capture of several interfaces has twice, it counts as
+    /// seen twice: as neither lost nor missed.
+    fn in_turn(&self, group: Group<'_>, matched: &mut Matched) {
+        let Group { sent, received } = group;
+        let has_no_id = |piece: &&&Placed| piece.ip_id == 0;
+        let is_seen = !sent.is_empty() && !received.is_empty();
+        let is_unclear = is_seen && sent.iter().chain(&received).any(|piece| has_no_id(&piece));
+        let mut received = received.into_iter().peekable();
+        for piece in sent {
+            let from_ns = (self.sent_ns)(piece) + self.earliest_ns();
+            match received.next_if(|receipt| (self.received_ns)(receipt) >= from_ns) {
+                Some(receipt) => matched.transits.push(self.delivered(piece, receipt)),
+                None if is_unclear => {}
+                None => matched.transits.push(self.only_sent(piece, false)),
             }
-            for receipt in received {
-                matched.missed[self.side] += 1;
-                matched.transits.push(self.only_received(receipt));
-            }
+        }
+        for receipt in received.filter(|_| !is_unclear) {
+            matched.missed[self.side] += 1;
+            matched.transits.push(self.only_received(receipt));
         }
     }
 
@@ -314,8 +349,4 @@ impl Matcher<'_> {
             _ => [receiver, sender],
         }
     }
-}
-
-fn clamped(ns: i128) -> u64 {
-    u64::try_from(ns.max(0)).unwrap_or(u64::MAX)
 }

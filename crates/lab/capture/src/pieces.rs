@@ -9,9 +9,6 @@ use link::tap::{FIN, SYN};
 
 use crate::connection::Placed;
 
-/// Enough for some gigabytes; a file that needs more was made to.
-pub(crate) const MAX_PIECES: usize = 8_000_000;
-
 /// Returns the boundaries of segments with data.
 pub(crate) fn boundaries<'a>(segments: impl Iterator<Item = &'a Placed>) -> BTreeSet<u64> {
     let with_data = segments.filter(|segment| segment.end > segment.start);
@@ -21,11 +18,12 @@ pub(crate) fn boundaries<'a>(segments: impl Iterator<Item = &'a Placed>) -> BTre
 }
 
 /// Cuts segments at the boundaries inside them, and so that none has more than `longest` bytes, up and down. `None` if
-/// more than [`MAX_PIECES`] result.
+/// more than `most` result.
 pub(crate) fn cut<'a>(
     segments: impl Iterator<Item = &'a Placed>,
     boundaries: &BTreeSet<u64>,
     longest: [u64; 2],
+    most: usize,
 ) -> Option<Vec<Placed>> {
     let mut pieces = Vec::new();
     for segment in segments {
@@ -36,7 +34,7 @@ pub(crate) fn cut<'a>(
             let end = end.copied().unwrap_or(longest);
             pieces.push(piece(segment, start, end));
             start = end;
-            if pieces.len() > MAX_PIECES {
+            if pieces.len() > most {
                 return None;
             }
         }

@@ -9,6 +9,9 @@ use crate::ranges::Ranges;
 /// TCP's and IPv4's headers without options.
 const HEADER_BYTES: u16 = 40;
 
+/// Later times count as this one. Sums of two do not overflow.
+const MAX_NS: i128 = (u64::MAX / 4) as i128;
+
 /// A packet on its way between the ends, by the client's clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transit {
@@ -58,9 +61,17 @@ impl Transit {
         }
     }
 
-    /// Reports whether one of its times is assumed, since a capture missed it.
-    pub(crate) fn is_assumed(&self) -> bool {
-        self.was_delivered() && self.numbers.contains(&None)
+    /// Returns when it was sent and received, as far as that is assumed, since a capture missed it.
+    pub(crate) fn assumed_ns(&self) -> [Option<u64>; 2] {
+        if !self.was_delivered() {
+            return [None; 2];
+        }
+        let side = self.placed.side;
+        let lacks = |end: usize| self.numbers[end].is_none();
+        [
+            Some(self.sent_ns).filter(|_| lacks(side)),
+            Some(self.received_ns).filter(|_| lacks(1 - side)),
+        ]
     }
 
     /// Reports whether its receiver got it.
@@ -78,4 +89,9 @@ impl Copies {
     pub(crate) fn is_copy(&mut self, placed: &Placed) -> bool {
         placed.end > placed.start && self.0[placed.side].add(placed.start, placed.end) == 0
     }
+}
+
+/// Returns a time that can be counted on, whatever a file's times are.
+pub(crate) fn clamped(ns: i128) -> u64 {
+    ns.clamp(0, MAX_NS) as u64
 }

@@ -50,6 +50,8 @@ fn connection(end: End) -> ConnectionFacts {
         seen_twice: 0,
         has_offload: false,
         lacks_payload: false,
+        lacks_options: false,
+        unanswered_bytes: 0,
         exchanges: Vec::new(),
     }
 }
@@ -108,6 +110,8 @@ fn two() -> Explained {
             missing_bytes: [0, 1_448],
             seen_twice: 4,
             has_offload: true,
+            lacks_options: true,
+            unanswered_bytes: 93,
             exchanges: vec![
                 Exchange {
                     path: Some(path),
@@ -119,6 +123,7 @@ fn two() -> Explained {
         }],
         left_out: LeftOut {
             udp_packets: 20,
+            malformed_packets: 1,
             in_one_capture: 1,
             ..LeftOut::default()
         },

@@ -2,7 +2,11 @@
 
 mod exchanges;
 mod files;
+mod interfaces;
+mod limits;
+mod middleboxes;
 mod one;
+mod options;
 mod two;
 
 use explain::Part;
@@ -35,21 +39,29 @@ struct Tcp {
     payload: usize,
     first_byte: u8,
     ip_id: u16,
+    window: u16,
+    /// In words of four bytes.
+    options: &'static [u8],
 }
 
 impl Tcp {
     /// Returns the IPv4 packet.
     fn ip(&self) -> Vec<u8> {
         let mut bytes = vec![0x45, 0];
-        bytes.extend((40 + self.payload as u16).to_be_bytes());
+        let header = 40 + self.options.len();
+        bytes.extend((header as u16 + self.payload as u16).to_be_bytes());
         bytes.extend(self.ip_id.to_be_bytes());
         bytes.extend([0x40, 0, 64, 6, 0, 0]);
         bytes.extend(self.addresses.concat());
         bytes.extend(self.ports.map(u16::to_be_bytes).concat());
         bytes.extend(self.seq.to_be_bytes());
         bytes.extend(self.ack.to_be_bytes());
-        bytes.extend([0x50, self.flags, 0xff, 0xff, 0, 0, 0, 0]);
-        bytes.resize(40 + self.payload, self.first_byte);
+        let words = 5 + self.options.len() as u8 / 4;
+        bytes.extend([words << 4, self.flags]);
+        bytes.extend(self.window.to_be_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(self.options);
+        bytes.resize(header + self.payload, self.first_byte);
         bytes
     }
 }
@@ -67,20 +79,25 @@ fn ethernet(ip: &[u8]) -> Vec<u8> {
 
 /// Returns a file of pcap with times in ns.
 fn pcap(link: u16, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
+    pcap_cut(link, frames, usize::MAX)
+}
+
+/// Returns the same with so many bytes of each frame at most.
+fn pcap_cut(link: u16, frames: &[(u64, Vec<u8>)], kept: usize) -> Vec<u8> {
     let mut bytes = 0xa1b2_3c4d_u32.to_le_bytes().to_vec();
     bytes.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0]);
     bytes.extend(u32::from(link).to_le_bytes());
     for (at_ns, frame) in frames {
-        let length = frame.len() as u32;
+        let kept = frame.len().min(kept);
         for word in [
             (at_ns / 1_000_000_000) as u32,
             (at_ns % 1_000_000_000) as u32,
-            length,
-            length,
+            kept as u32,
+            frame.len() as u32,
         ] {
             bytes.extend(word.to_le_bytes());
         }
-        bytes.extend(frame);
+        bytes.extend(&frame[..kept]);
     }
     bytes
 }
@@ -121,6 +138,10 @@ struct Talk {
     seen_client: [u8; 4],
     /// Absent where a network or IPv6 has none.
     ids: Option<u16>,
+    client_port: u16,
+    windows: [u16; 2],
+    /// Of the SYNs.
+    options: [&'static [u8]; 2],
 }
 
 impl Talk {
@@ -133,6 +154,9 @@ impl Talk {
             received: [Vec::new(), Vec::new()],
             seen_client: CLIENT,
             ids: Some(0),
+            client_port: 4_000,
+            windows: [u16::MAX; 2],
+            options: [&[]; 2],
         }
     }
 
@@ -172,9 +196,9 @@ impl Talk {
                 [SERVER, client]
             },
             ports: if side == UP {
-                [4_000, 443]
+                [self.client_port, 443]
             } else {
-                [443, 4_000]
+                [443, self.client_port]
             },
             seq,
             ack: ack.unwrap_or(0),
@@ -182,6 +206,11 @@ impl Talk {
             payload,
             first_byte,
             ip_id: self.ids.unwrap_or(0),
+            window: self.windows[side],
+            options: match flags & SYN {
+                0 => &[],
+                _ => self.options[side],
+            },
         };
         let frames = [CLIENT, self.seen_client].map(|client| ethernet(&segment(client).ip()));
         let ends_ns = match side {
@@ -235,6 +264,13 @@ impl Talk {
         self.push(side, at_ns, ACK, payload, record, Luck::default())
     }
 
+    /// Adds the packets of another connection.
+    fn add(&mut self, other: &Talk) {
+        for (frames, others) in self.frames.iter_mut().zip(&other.frames) {
+            frames.extend(others.iter().cloned());
+        }
+    }
+
     /// Returns the capture at an end, with packets in the order of time.
     fn capture(&self, end: usize) -> Capture {
         let mut frames = self.frames[end].clone();
@@ -260,4 +296,12 @@ fn parts(explained: &Explained, exchange: usize) -> Vec<(Part, u64)> {
         .iter()
         .map(|time| (time.part, (time.ns + MS / 2) / MS))
         .collect()
+}
+
+/// Returns the time of a part in an exchange, in ms.
+fn part_ms(explained: &Explained, exchange: usize, part: Part) -> u64 {
+    let of = parts(explained, exchange).into_iter();
+    of.filter(|&(named, _)| named == part)
+        .map(|(_, ms)| ms)
+        .sum()
 }

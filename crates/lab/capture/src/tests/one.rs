@@ -240,3 +240,52 @@ fn what_the_other_end_waited_for_is_unexplained() {
     talk.data(DOWN, acked, 100);
     assert_eq!(named(&talk.at(0)), []);
 }
+
+/// The client sends a packet again 1 ms before it is acknowledged. Which copy the answer acknowledges is unknown (Karn's
+/// rule).
+#[test]
+fn a_packet_that_was_sent_twice_shows_no_round_trip() {
+    for is_syn in [false, true] {
+        let mut talk = Talk::new();
+        let isn = talk.sent[UP];
+        let connected = talk.open(0);
+        let seq = talk.sent[UP];
+        let asked = talk.data(UP, connected, 200);
+        let answered = talk.data(DOWN, asked, 300);
+        match is_syn {
+            true => talk.push_at(UP, connected - MS, SYN, (isn, 0, 0), LOST),
+            false => talk.push_at(UP, answered - MS, ACK, (seq, 200, b'x'), LOST),
+        };
+        assert_eq!(talk.at(0).connections[0].rtt_ns, RTT, "{is_syn}");
+    }
+}
+
+#[test]
+fn only_the_exchange_of_a_repair_is_unexplained() {
+    let mut talk = Talk::new();
+    let connected = talk.open(0);
+    let seq = talk.sent[UP];
+    talk.push(UP, connected, ACK, 200, b'x', LOST);
+    let asked = talk.push_at(
+        UP,
+        connected + 300 * MS,
+        ACK,
+        (seq, 200, b'x'),
+        Luck::default(),
+    );
+    let answered = talk.data(DOWN, asked, 300);
+    talk.ack(UP, answered);
+    let asked = talk.data(UP, 5_000 * MS, 200);
+    talk.data(DOWN, asked + 20 * MS, 300);
+    let found = talk.at(0);
+    assert_eq!(
+        parts(&found, 0),
+        [(Part::TcpHandshake, 50), (Part::Unexplained, 350)]
+    );
+    assert_eq!(
+        parts(&found, 1),
+        [(Part::Exchange, 50), (Part::Unexplained, 20)]
+    );
+    let found = talk.at(1);
+    assert_eq!(parts(&found, 1), [(Part::Exchange, 50), (Part::Server, 20)]);
+}

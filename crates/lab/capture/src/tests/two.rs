@@ -85,6 +85,22 @@ fn a_packet_that_only_its_sender_has_was_lost() {
     );
 }
 
+/// So many copies are matched in order.
+#[test]
+fn many_copies_of_a_packet_are_matched() {
+    let mut talk = slow_server();
+    let last = talk.sent[DOWN].wrapping_sub(1);
+    for probe in 0..500 {
+        let at_ns = (1_000 + probe) * MS;
+        talk.push_at(DOWN, at_ns, ACK, (last, 1, b'x'), Luck::default());
+    }
+    let found = talk.both();
+    let connection = &found.connections[0];
+    // The response is cut where its last byte begins.
+    assert_eq!((connection.packets, connection.lost), (506, Some(0)));
+    assert_eq!(connection.missed, [0, 0]);
+}
+
 /// The first copy arrives, and then the second is lost; or the other way round. Copies that are sent soon after each other
 /// are told apart by their headers.
 #[test]
@@ -149,6 +165,8 @@ fn a_gap_in_a_capture_is_no_loss() {
                 "{named:?}"
             );
             assert!(named.contains(&Part::Unexplained), "{named:?}");
+            // When the server received or sent what its capture missed is unknown, and with it how long it took.
+            assert_eq!(named.contains(&Part::Server), missed == [1, 0], "{named:?}");
         }
     }
 }

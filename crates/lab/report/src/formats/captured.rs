@@ -157,6 +157,19 @@ fn remarks(connection: &ConnectionFacts) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if connection.lacks_options {
+        remarks.push(
+            "captured without all options of TCP: windows and losses are not named where they need them; capture 128 \
+             bytes of each packet"
+                .to_owned(),
+        );
+    }
+    if connection.unanswered_bytes > 0 {
+        remarks.push(format!(
+            "{} from the client without a response, in no exchange",
+            count(connection.unanswered_bytes as usize, "byte")
+        ));
+    }
     remarks.extend(
         connection
             .not_explained
@@ -230,6 +243,11 @@ fn left_out(explained: &Explained) -> Option<String> {
         ),
         (of.fragments, "fragment", "of IP packets"),
         (of.other_packets, "packet", "of other protocols"),
+        (
+            of.malformed_packets,
+            "packet",
+            "with headers that are cut off or malformed",
+        ),
         (
             of.without_handshake,
             "connection",
