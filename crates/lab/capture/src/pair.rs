@@ -218,7 +218,7 @@ impl Matcher<'_> {
 
     fn data(&self, side: &Side, matched: &mut Matched) {
         for ((_, end), group) in side.data() {
-            if group.sent.len() > MAX_COPIES {
+            if group.sent.len() > MAX_COPIES && !group.received.is_empty() {
                 self.in_turn(group, matched);
                 continue;
             }

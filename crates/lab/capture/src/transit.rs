@@ -95,3 +95,15 @@ impl Copies {
 pub(crate) fn clamped(ns: i128) -> u64 {
     ns.clamp(0, MAX_NS) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_can_be_added() {
+        assert_eq!([-5, 7].map(clamped), [0, 7]);
+        let latest = clamped(i128::from(u64::MAX) + 600);
+        assert!(latest.checked_add(latest).is_some());
+    }
+}

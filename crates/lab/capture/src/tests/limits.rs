@@ -57,6 +57,18 @@ fn a_long_connection_leaves_room_for_others() {
     }
 }
 
+/// Both captures of the long connection have 208 pieces, and those of the short one 10.
+#[test]
+fn short_connections_are_followed_first() {
+    let limits = Limits {
+        pieces: 212,
+        ..LIMITS
+    };
+    let found = explain(&within(&long_and_short(), limits), None).unwrap();
+    let exchanges = found.connections.iter().map(|of| of.exchanges.len());
+    assert_eq!(exchanges.collect::<Vec<_>>(), [0, 1]);
+}
+
 #[test]
 fn a_capture_with_too_many_segments_is_refused_with_the_bound() {
     let mut talk = Talk::new();
