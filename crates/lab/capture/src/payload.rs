@@ -106,11 +106,12 @@ impl Payloads {
         self.may_be_frames(payload, longest) || self.is_alert(payload)
     }
 
-    /// Reports whether a payload is an alert of TLS, which answers nothing. Over TLS 1.3 its length shows it.
+    /// Reports whether a payload is an alert of TLS, which answers nothing. Over TLS 1.3 a record of its length may have
+    /// two bytes of a body as well: it is an alert if the connection is closed then.
     pub(crate) fn is_alert(&self, payload: &Payload) -> bool {
         let is_alert = match payload.first_byte {
             Some(TLS_ALERT) => payload.bytes <= LONGEST_ALERT_BYTES,
-            Some(TLS_DATA) => payload.bytes == TLS_ALERT_BYTES,
+            Some(TLS_DATA) => payload.precedes_close && payload.bytes == TLS_ALERT_BYTES,
             _ => false,
         };
         self.is_tls && is_alert

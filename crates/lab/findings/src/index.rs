@@ -105,6 +105,13 @@ fn needs(finding: &Finding) -> Vec<Vec<String>> {
             let (answer, sure) = match (&network.advice, found) {
                 (Advice::Invalid, _) => ("-".to_owned(), "the results must not be used".to_owned()),
                 (_, None) => continue,
+                (_, Some(need)) if !need.leaning.is_empty() => {
+                    let lower = |l: &report::Leaning| format!("{} {} %", l.arm, l.lower_percent);
+                    let arms: Vec<String> = need.leaning.iter().map(lower).collect();
+                    let best = need.best.join(" or ");
+                    let words = format!("so far {} lower than {best}", arms.join(", "));
+                    ("undecided".to_owned(), words)
+                }
                 (_, Some(need)) => (need.best.join(" or "), sure(ours, network, need)),
             };
             rows.push(vec![

@@ -117,12 +117,12 @@ fn no_difference(comparison: &Comparison) -> Outcome {
         return Outcome::Open;
     };
     // The slowest end of the difference is the least speedup.
+    let (low, high) = (comparison.difference.low, comparison.difference.high);
     let ends = [
-        (comparison.difference.low, speedup.high),
-        (comparison.difference.high, speedup.low),
+        (low.unwrap_or(f64::NEG_INFINITY), speedup.high),
+        (high.unwrap_or(f64::INFINITY), speedup.low),
     ];
     let beyond = ends.map(|(difference_ns, speedup)| {
-        let difference_ns = difference_ns.unwrap_or(f64::INFINITY);
         let share = speedup.map_or(f64::INFINITY, |factor| (1.0 / factor - 1.0).abs());
         let is_beyond = difference_ns.abs() > LEAST_MARGIN_NS && share > MARGIN_SHARE;
         is_beyond.then_some(difference_ns > 0.0)
@@ -247,6 +247,24 @@ mod tests {
         ] {
             assert_eq!(outcome(rule, arm_ms), expected, "{rule}, {arm_ms} ms");
         }
+    }
+
+    /// Nothing is known of a difference whose blocks timed out.
+    #[test]
+    fn a_claim_of_no_difference_stays_open_without_bounds() {
+        let unknown = Span::at_least(9e9).minus(Span::at_least(9e9));
+        let value = BlockValue {
+            difference: unknown,
+            speedup: Some(Span::at_least(9e9).over(Span::at_least(9e9))),
+        };
+        let values = Values {
+            margin: 5e6,
+            blocks: (0..8).map(|b| (b, value)).collect(),
+        };
+        let decided = report::decide(&[vec![values]], Unit::Ns, Ranks::Fixed);
+        let question = question("expect = 'no_difference'");
+        let outcome = Outcome::of(&question, None, &decided[0][0]);
+        assert_eq!(outcome, Outcome::Open);
     }
 
     #[test]

@@ -77,11 +77,21 @@ fn a_client_that_closes_a_connection_asks_for_nothing() {
     for (record, bytes) in [(TLS_DATA, 24), (21, 31)] {
         let mut talk = idle_talk(true);
         let told = talk.tls(UP, 5_000 * MS, record, bytes);
+        talk.push(UP, 5_000 * MS, FIN | ACK, 0, 0, Luck::default());
         talk.tls(DOWN, told, record, bytes);
+        talk.push(DOWN, told, FIN | ACK, 0, 0, Luck::default());
         let [both, client, server] = all_spans(&talk);
         assert_eq!((both.len(), client.len(), server.len()), (1, 1, 1));
         assert_eq!(both, [(0, 150)]);
     }
+}
+
+/// Over TLS 1.3 two bytes of a body are as long as an alert.
+#[test]
+fn a_response_can_end_with_a_record_as_short_as_an_alert() {
+    let mut talk = idle_talk(true);
+    talk.tls(DOWN, 150 * MS, TLS_DATA, 24);
+    assert_eq!(spans(&talk), [(0, 175)]);
 }
 
 /// HTTP/1.1 ends a response in chunks so.

@@ -163,7 +163,7 @@ impl CellRun<'_> {
         let (bench, exe) = (&mut *context.bench, context.exe);
         bench.set_network(self.network, self.link_seed)?;
         let congestion = self.arm.congestion.as_deref().unwrap_or(DEFAULT_CONGESTION);
-        bench.set_congestion(setup::of_kernel(congestion))?;
+        bench.set_congestion(setup::of_tcp(congestion))?;
         let mut options = self.server_options(key);
         let answers = own_files::write_answers(self.workload, &scratch.server())
             .map_err(|e| CellError::io("answers", &e))?;

@@ -16,8 +16,8 @@ use super::{CellRun, DEFAULT_CONGESTION, own_files, value_files};
 /// The id of the key that a server makes for signed requests (`docs/server.md`).
 const KEY_ID: &str = "commute-1";
 
-/// Returns the congestion control of TCP that an arm's stands for. Of QUIC only the server has `linux-cubic`.
-pub(super) fn of_kernel(congestion: &str) -> &str {
+/// Returns the congestion control of TCP that an arm's stands for.
+pub(super) fn of_tcp(congestion: &str) -> &str {
     match congestion {
         LINUX_CUBIC => DEFAULT_CONGESTION,
         other => other,
@@ -112,15 +112,11 @@ impl CellRun<'_> {
             protocol: self.arm.protocol,
             codec: self.codec(hello),
             timeout_ns: self.timeout_ns,
-            // TCP's congestion control is set by route, QUIC's by the library.
-            congestion: match self.arm.protocol {
-                Protocol::H3 => self
-                    .arm
-                    .congestion
-                    .as_deref()
-                    .map(of_kernel)
-                    .map(str::to_owned),
-                _ => None,
+            // TCP's congestion control is set by route, QUIC's by the library. Of these only the server's has
+            // `linux-cubic`.
+            congestion: match self.arm.congestion.as_deref() {
+                Some(LINUX_CUBIC) | None => None,
+                Some(name) => (self.arm.protocol == Protocol::H3).then(|| name.to_owned()),
             },
             observe: self.arm.observe.clone(),
             discovery: self.arm.discovery,

@@ -100,25 +100,24 @@ fn mean(
     if !population.part.is_by_request() || population.part == Part::Load {
         return None;
     }
-    let of_cell = |cell: &&Cell| {
-        let times = population.steps(cell, run.timeout_ns).into_values();
-        let (n, sum) = times.fold((0, Span::exact(0.0)), |(n, sum), time| {
-            let sum = Span {
-                lo: sum.lo + time.lo,
-                hi: sum.hi + time.hi,
-            };
-            (n + 1, sum)
-        });
-        (n > 0).then(|| sum.map_increasing(|ns| ns / f64::from(n)))
-    };
+    let of_cell = |cell: &&Cell| mean_of(population.steps(cell, run.timeout_ns).into_values());
     let means: Vec<Span> = blocks.values().filter_map(of_cell).collect();
-    let (mean, median) = (stats::median(&means)?, stats::median(medians)?);
+    let (mean, median) = (mean_of(means.iter().copied())?, stats::median(medians)?);
     let default_ns = stats::default_margin_ns(median.lo);
     let margin_ns = run.margin_ns.map_or(default_ns, |ns| ns as f64);
     let differs = (mean.lo - median.lo).abs() > margin_ns;
-    differs
-        .then(|| estimate::median(&means, Unit::Ns))
-        .flatten()
+    differs.then(|| Quantity::without_interval(mean, means.len(), Unit::Ns))
+}
+
+fn mean_of(times: impl Iterator<Item = Span>) -> Option<Span> {
+    let (n, sum) = times.fold((0, Span::exact(0.0)), |(n, sum), time| {
+        let sum = Span {
+            lo: sum.lo + time.lo,
+            hi: sum.hi + time.hi,
+        };
+        (n + 1, sum)
+    });
+    (n > 0).then(|| sum.map_increasing(|ns| ns / f64::from(n)))
 }
 
 fn bytes(call: &Call, population: &Population) -> u64 {

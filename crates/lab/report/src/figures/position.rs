@@ -2,22 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Position, Run};
+use record::{PlannedCall, Position, Run};
 
 /// Groups and places on a connection, from 1, whose requests are populations of their own.
 pub(crate) type Places = BTreeSet<(String, u32)>;
 
-/// Returns the place of each planned call among those since its connection was opened, by id, from 1.
+/// Returns the place of each planned call among those since its connection was opened, by id, from 1. Where requests go to
+/// several origins, or at once, the plan does not say which connection they take: these have no place.
 pub(crate) fn places(run: &Run) -> BTreeMap<u32, u32> {
-    let mut place = 0;
-    let of_call = |call: &record::PlannedCall| {
+    if run.arms.iter().any(|arm| !arm.origins.is_empty()) {
+        return BTreeMap::new();
+    }
+    let mut place = None;
+    let of_call = |call: &PlannedCall| {
         place = match call.position {
-            Position::ColdProcess | Position::First => 1,
-            Position::Warm => place + 1,
+            _ if call.parallel => None,
+            Position::ColdProcess | Position::First => Some(1),
+            Position::Warm => place.map(|place: u32| place + 1),
         };
-        (call.id, place)
+        Some((call.id, place?))
     };
-    run.calls.iter().map(of_call).collect()
+    run.calls.iter().filter_map(of_call).collect()
 }
 
 /// Returns a place in words, e.g. `second` or `21st`.

@@ -34,7 +34,7 @@ pub struct Measure {
     /// Median over blocks of each block's median; for the whole of a group, of its time from first
     /// start to last end; for its tail, of each block's percentile.
     pub time: Option<Quantity>,
-    /// The median over blocks of each block's mean, where it differs from `time` by more than the margin.
+    /// The mean of the requests of all blocks, where it differs from `time` by more than the margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<Quantity>,
     /// The percentile that `time` is, for the tail of a group.

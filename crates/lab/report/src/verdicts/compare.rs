@@ -13,6 +13,9 @@ use crate::summary::quantity::Unit;
 use crate::verdicts::values::{self, BlockValue, Values, ranks};
 use crate::words::number::duration;
 
+/// The congestion control of QUIC that behaves as TCP's Cubic on Linux.
+const LINUX_CUBIC: &str = "linux-cubic";
+
 /// Half of the smallest default margin: a difference in CPU wait of this size may explain much of a
 /// difference in time.
 const CPU_WAIT_CAVEAT_NS: f64 = 1e6;
@@ -298,7 +301,9 @@ pub(crate) fn caveats(arm: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
             false => arm.congestion.join(" and "),
         };
         let (one, other) = (congestion(arm), congestion(baseline));
-        if one != other || arm.congestion.is_empty() {
+        // It decides over QUIC as TCP's does.
+        let as_tcp = |name: &str| name.replace(LINUX_CUBIC, "cubic");
+        if as_tcp(&one) != as_tcp(&other) || arm.congestion.is_empty() {
             let transports = |arm: &ArmSummary| match arm.transports.is_empty() {
                 true => "an unknown transport".to_owned(),
                 false => arm.transports.join(" and ").to_uppercase(),

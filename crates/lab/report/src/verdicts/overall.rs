@@ -138,7 +138,14 @@ fn best_overall(valid: &[&NetworkSummary], baseline: &str) -> String {
 /// Returns the arms that are best on all networks, and those that may be as good on each; `None` if no
 /// arm is best on all.
 fn everywhere_best(needs: &[(String, Need)]) -> Option<Need> {
+    if let [(_, only)] = needs {
+        return Some(only.clone());
+    }
     let needs = needs.iter().map(|(_, need)| need);
+    // How far an open verdict leans is of its network.
+    if needs.clone().any(|need| !need.leaning.is_empty()) {
+        return None;
+    }
     let best = common(needs.clone().map(|need| Some(need.best.clone())))?;
     let good = |need: &Need| Some([&need.best[..], &need.undecided].concat());
     let mut undecided = common(needs.clone().map(good)).unwrap_or_default();
@@ -174,11 +181,20 @@ pub(crate) fn best_words(need: &Need, all: usize) -> String {
     if !need.leaning.is_empty() {
         let lower = |l: &Leaning| format!("{} {} %", l.arm, l.lower_percent);
         let arms = listed(&need.leaning.iter().map(lower).collect::<Vec<_>>());
-        let outlook = match need.leaning.iter().any(|l| l.a_few_more) {
+        let outlook = match need.leaning.iter().all(|l| l.a_few_more) {
             true => format!("; {}", outlook_words(Outlook::AFewMore)),
             false => String::new(),
         };
-        return format!("undecided: {arms} lower than {best} so far{outlook}");
+        let is_other = |arm: &&String| need.leaning.iter().all(|l| l.arm != **arm);
+        let others: Vec<&str> = (need.undecided.iter().filter(is_other))
+            .map(String::as_str)
+            .collect();
+        let others = match others.len() {
+            0 => String::new(),
+            n if n > MOST_NAMES => format!(" ({n} other arms are open, too)"),
+            _ => format!(" (open, too: {})", others.join(", ")),
+        };
+        return format!("undecided: {arms} lower than {best} so far{outlook}{others}");
     }
     match need.undecided.is_empty() {
         true => best,
@@ -253,12 +269,14 @@ mod tests {
         let words = best_words(&need, 9);
         assert_eq!(
             words,
-            "undecided: a 22 % lower than base so far; a few more blocks would probably decide it"
+            "undecided: a 22 % lower than base so far; a few more blocks would probably decide it (open, too: b, c)"
         );
-        need.leaning = vec![lower("a", 22, false), lower("b", 9, false)];
-        assert_eq!(
-            best_words(&need, 9),
-            "undecided: a 22 % or b 9 % lower than base so far"
-        );
+        need.leaning = vec![lower("a", 22, false), lower("b", 9, true)];
+        need.undecided.truncate(2);
+        let words = "undecided: a 22 % or b 9 % lower than base so far";
+        assert_eq!(best_words(&need, 9), words);
+        let networks = |n: usize| vec![("n".to_owned(), need.clone()); n];
+        assert_eq!(everywhere_best(&networks(1)), Some(need.clone()));
+        assert_eq!(everywhere_best(&networks(2)), None);
     }
 }

@@ -130,12 +130,20 @@ fn with_which(comparisons: &[Option<&Comparison>], axis: &Axis) -> String {
             format!("{} with every {setting}", verdict_words(first))
         }
         _ => {
+            let has = |wanted| verdicts().flatten().any(|verdict| verdict == wanted);
+            let contradicts = |one, others: &[Verdict]| has(one) && others.iter().any(|&v| has(v));
+            let depends = contradicts(Verdict::Faster, &[Verdict::Slower, Verdict::NoDifference])
+                || contradicts(Verdict::Slower, &[Verdict::NoDifference]);
+            let words = match depends {
+                true => "depends on the",
+                false => "not decided for every",
+            };
             let of_value = |(comparison, value): (&Option<&Comparison>, &String)| {
                 let words = comparison.map_or("not compared".to_owned(), finding_words);
                 format!("{words} ({value})")
             };
             let all: Vec<String> = comparisons.iter().zip(&axis.values).map(of_value).collect();
-            format!("depends on the {setting}: {}", all.join(", "))
+            format!("{words} {setting}: {}", all.join(", "))
         }
     }
 }

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 /// Acknowledgements so close to each other belong to one train.
 const TRAIN_SPACING: Duration = Duration::from_millis(2);
+/// What the sender's own bursts add to a train.
+const TRAIN_MARGIN: Duration = Duration::from_millis(1);
 /// Round trips whose least time is compared, in each round.
 const SAMPLES: u32 = 8;
 /// The delay that ends slow start is an eighth of the least round trip, within these bounds.
@@ -37,7 +39,7 @@ impl HyStart {
         if now.saturating_duration_since(self.last_in_train) <= TRAIN_SPACING {
             self.last_in_train = now;
             // Linux halves the bound for senders that do not pace. quinn always does.
-            if now.saturating_duration_since(self.round_start) > least {
+            if now.saturating_duration_since(self.round_start) > least + TRAIN_MARGIN {
                 return true;
             }
         }
@@ -70,7 +72,7 @@ mod tests {
     #[test]
     fn a_train_as_long_as_the_round_trip_ends_it() {
         let ms = Duration::from_millis;
-        assert_eq!(ended(ms(1), RTT, 200), Some(ms(51)));
+        assert_eq!(ended(ms(1), RTT, 200), Some(ms(52)));
         // Acknowledgements that are further apart are no train.
         assert_eq!(ended(ms(3), RTT, 200), None);
     }

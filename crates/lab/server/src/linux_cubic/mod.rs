@@ -72,9 +72,10 @@ impl Controller for Connection {
         now: Instant,
         sent: Instant,
         is_persistent_congestion: bool,
-        _lost_bytes: u64,
+        lost_bytes: u64,
     ) {
-        self.window.lost(now, sent, is_persistent_congestion);
+        let is_persistent = is_persistent_congestion;
+        self.window.lost(now, sent, lost_bytes, is_persistent);
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {

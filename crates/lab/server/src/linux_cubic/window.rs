@@ -8,6 +8,8 @@ use super::hystart::HyStart;
 const SEGMENT_BYTES: u64 = 1_448;
 /// Ten segments (RFC 6928).
 pub(super) const INITIAL_WINDOW_BYTES: u64 = 10 * SEGMENT_BYTES;
+/// Packets up to so many bytes have nothing but acknowledgements.
+const ACK_BYTES: u64 = 100;
 /// Below it, HyStart does not look.
 const HYSTART_BYTES: u64 = 16 * SEGMENT_BYTES;
 /// RFC 9438 section 4.6.
@@ -100,14 +102,18 @@ impl Window {
         self.bytes = self.bytes.max(self.least());
     }
 
-    /// Counts a packet.
+    /// Counts a packet, unless it is too short for more than acknowledgements, which are not in flight.
     pub(super) fn sent(&mut self, now: Instant, bytes: u64, number: u64) {
+        if bytes <= ACK_BYTES {
+            return;
+        }
         if let Some((last, _)) = self.last_sent.filter(|_| self.in_flight == 0) {
             self.after_idle(now.saturating_duration_since(last));
         }
         self.in_flight += bytes;
         self.most[0] = self.most[0].max(self.in_flight);
-        self.was_full[0] |= (self.in_flight + self.mtu) as f64 > self.bytes;
+        // quinn sends only what leaves some of the window free.
+        self.was_full[0] |= self.in_flight + self.mtu >= self.bytes();
         self.last_sent = Some((now, number));
     }
 
@@ -128,8 +134,14 @@ impl Window {
         largest: Option<u64>,
         rtt: RoundTrip,
     ) {
+        let mut is_new_round = false;
         self.in_flight = in_flight;
         self.idle = rtt.smoothed + LEAST_VARIANCE;
+        if largest.is_some_and(|largest| largest >= self.round_end) {
+            self.round_end = self.last_sent.map_or(0, |(_, number)| number + 1);
+            self.hystart = HyStart::new(now);
+            is_new_round = true;
+        }
         let acked = std::mem::take(&mut self.acked) as f64;
         let sample = std::mem::replace(&mut self.sample, Duration::MAX);
         let slow = acked.min((self.threshold - self.bytes).max(0.0));
@@ -143,16 +155,15 @@ impl Window {
         if acked > slow && self.was_full.contains(&true) {
             self.avoid(now, acked - slow, rtt.least);
         }
-        if largest.is_some_and(|largest| largest >= self.round_end) {
-            self.round_end = self.last_sent.map_or(0, |(_, number)| number + 1);
+        if is_new_round {
             self.most = [in_flight, self.most[0]];
             self.was_full = [false, self.was_full[0]];
-            self.hystart = HyStart::new(now);
         }
     }
 
-    /// Counts a loss of a packet that was sent at `sent`.
-    pub(super) fn lost(&mut self, now: Instant, sent: Instant, is_persistent: bool) {
+    /// Counts a loss of packets, the last of which was sent at `sent`.
+    pub(super) fn lost(&mut self, now: Instant, sent: Instant, bytes: u64, is_persistent: bool) {
+        self.in_flight = self.in_flight.saturating_sub(bytes);
         if self.recovery.is_some_and(|recovery| sent <= recovery) {
             return;
         }
@@ -164,10 +175,12 @@ impl Window {
             false => self.bytes,
         };
         self.threshold = (self.bytes * BETA).max(self.least());
-        self.bytes = match is_persistent {
-            true => self.least(),
-            false => self.threshold,
-        };
+        self.bytes = self.threshold;
+        if is_persistent {
+            // RFC 9438 section 4.8: the old window says nothing any more.
+            self.at_loss = 0.0;
+            self.bytes = self.least();
+        }
     }
 
     fn least(&self) -> f64 {
@@ -178,7 +191,7 @@ impl Window {
     /// flight, and so lets the window grow to twice what the application has used.
     fn slow_start(&mut self, acked: f64) {
         let used = self.most[0].max(self.most[1]);
-        if self.bytes < 2.0 * used as f64 {
+        if self.bytes <= 2.0 * used as f64 {
             self.bytes += acked;
         }
     }
@@ -197,13 +210,20 @@ impl Window {
         let cubic = epoch.origin + C * (seconds - epoch.k).powi(3) * segment;
         epoch.reno += ALPHA * acked / bytes * segment;
         let goal = cubic.max(epoch.reno).max(bytes);
-        // Linux adds at most a segment for every second one.
-        self.bytes += ((goal - bytes) * acked / bytes).min(acked / 2.0);
+        // Linux adds at most a segment for every second one, and before the first loss at least one for every 20.
+        let least = match self.at_loss > 0.0 {
+            true => 0.0,
+            false => acked / 20.0,
+        };
+        self.bytes += ((goal - bytes) * acked / bytes).clamp(least, acked / 2.0);
     }
 
-    /// Begins again after a pause: the window halves with every retransmission timeout, down to the initial window (RFC
-    /// 5681 section 4.1; tcp_slow_start_after_idle).
+    /// Begins again after a pause, which is no time of growth (RFC 9438 section 5.8). The window halves with every
+    /// retransmission timeout, down to the initial window (RFC 5681 section 4.1; tcp_slow_start_after_idle).
     fn after_idle(&mut self, pause: Duration) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += pause;
+        }
         let timeouts = (pause.as_secs_f64() / self.idle.as_secs_f64()) as i32;
         if timeouts == 0 {
             return;
