@@ -20,7 +20,7 @@ use super::own::{self, PayloadFiles, ReadFile};
 use super::steps::{RawStep, Surroundings};
 use super::sweep::{RawSweep, Sweep};
 use super::units::to_ns;
-use super::{Arm, Study};
+use super::{Arm, ArmRole, Study};
 use crate::slug::slug;
 use arm::{RawArm, contradiction};
 
@@ -346,13 +346,21 @@ impl RawStudy {
 
     fn baseline_of(&self, arms: &[Arm], source: &Source<'_>) -> Result<usize, ConfigError> {
         let wanted = self.baseline.get_ref();
-        arms.iter().position(|a| a.name == *wanted).ok_or_else(|| {
+        let error = |message| Err(source.error(&self.baseline.span(), message));
+        let Some(index) = arms.iter().position(|a| a.name == *wanted) else {
             let hint = config::did_you_mean(wanted, arms.iter().map(|a| a.name.as_str()));
-            source.error(
-                &self.baseline.span(),
-                format!("baseline `{wanted}` is not an arm of this study{hint}"),
-            )
-        })
+            return error(format!(
+                "baseline `{wanted}` is not an arm of this study{hint}"
+            ));
+        };
+        match arms[index].role {
+            ArmRole::Candidate => Ok(index),
+            role => error(format!(
+                "baseline `{wanted}` has the role `{}`; it is recommended where no arm is faster, so that it is a \
+                 candidate",
+                role.name()
+            )),
+        }
     }
 }
 

@@ -48,6 +48,29 @@ fn only_commutes_server_has_a_fault() {
 }
 
 #[test]
+fn arms_have_a_role_and_the_baseline_is_a_candidate() {
+    let (text, _) = with(
+        "protocol = \"h3\"",
+        "protocol = \"h3\"\nrole = \"anti-pattern\"",
+    );
+    let study = Study::parse("s.toml", &text).unwrap();
+    let roles = study.arms.iter().map(|arm| arm.role.name());
+    assert_eq!(
+        roles.collect::<Vec<_>>(),
+        ["candidate", "candidate", "anti-pattern"]
+    );
+    let control = SMALL.replacen(
+        "protocol = \"h2\"",
+        "protocol = \"h2\"\nrole = \"control\"",
+        1,
+    );
+    let refused = refusal(&control);
+    assert!(refused.contains("has the role `control`"), "{refused}");
+    let unknown = text.replace("anti-pattern", "loser");
+    assert!(refusal(&unknown).contains("unknown variant `loser`"));
+}
+
+#[test]
 fn a_restart_goes_with_neither_warm_ups_nor_loads() {
     let (text, _) = with("[[step]]", "[[step]]\nrestart = true\n[[step]]");
     let study = Study::parse("s.toml", &text).unwrap();
