@@ -10,10 +10,11 @@ use common::{CommandOutput, Sandbox, users};
 
 /// Not the first in the PATH, which only the caller may be able to run.
 const PYTHON: &str = "/usr/bin/python3";
-/// Answers one connection with what it receives, prints the client's address, and goes on.
+/// Answers one connection with what it receives, prints the client's address, and goes on. It takes a while to end.
 const ECHO: &str = r#"
-import signal, socket, sys
+import signal, socket, sys, time
 def end(*_):
+    time.sleep(0.5)
     open("ended", "w").close()
     sys.exit(0)
 signal.signal(signal.SIGTERM, end)

@@ -11,6 +11,8 @@ use pump::{Bench, Process, Side, Spawn};
 use signal_hook::consts::SIGTERM;
 
 const SHELL: &str = "/bin/sh";
+/// Without it the shell would end by the signal at once, and the program be killed before it has ended by itself.
+const OUTLIVE: &str = "trap exit TERM\n";
 /// How long a server may take to open its port.
 const READY_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -36,9 +38,11 @@ impl FarProcess {
                 .try_clone_to_owned()
                 .context("standard error")
         };
+        let mut script = OsString::from(OUTLIVE);
+        script.push(command);
         let spawn = Spawn {
             program: SHELL.into(),
-            args: vec!["-c".into(), OsString::from(command)],
+            args: vec!["-c".into(), script],
             env: std::env::vars_os().collect(),
             fds: vec![(output()?, 1), (output()?, 2)],
             raw_sockets: true,
