@@ -94,7 +94,7 @@ impl Mailbox {
     }
 
     /// Allocates a call id and a guard that cancels the call when dropped, unless it was released.
-    fn begin(&self) -> (CallId, CancelGuard) {
+    pub(crate) fn begin(&self) -> (CallId, CancelGuard) {
         let call = CallId(self.calls.fetch_add(1, Ordering::Relaxed));
         let messages = Some(self.messages.clone());
         (call, CancelGuard { call, messages })

@@ -25,12 +25,13 @@ pub struct Response {
 
 /// The body on one connection.
 pub(crate) struct Stream {
+    /// Dropped before `body`: the request is cancelled before its connection sees that nobody reads, which ends it.
+    guard: Option<CancelGuard>,
     body: mpsc::Receiver<Part>,
     /// Set before the body is cut off.
     ending: Arc<OnceLock<Error>>,
     complete: bool,
     trailers: Option<HeaderMap>,
-    guard: Option<CancelGuard>,
 }
 
 /// A piece of a body.
@@ -165,5 +166,55 @@ impl std::fmt::Debug for Response {
         f.debug_struct("Response")
             .field("status", &self.head.status)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::future::Future as _;
+    use std::pin::pin;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    use super::*;
+    use crate::mailbox::Mailbox;
+    use crate::message::Message;
+
+    /// A connection that is woken when nobody reads its body any more.
+    struct Connection {
+        messages: Mutex<mpsc::UnboundedReceiver<Message>>,
+        was_cancelled: AtomicBool,
+    }
+
+    impl Wake for Connection {
+        fn wake(self: Arc<Self>) {
+            let message = self.messages.lock().unwrap().try_recv();
+            let is_cancelled = matches!(message, Ok(Message::Cancel(_)));
+            self.was_cancelled.store(is_cancelled, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_let_go_of_is_cancelled_before_its_connection_sees_it() {
+        let (sender, messages) = mpsc::unbounded_channel();
+        let (_, guard) = Mailbox::new(sender, false).begin();
+        let (pieces, body) = mpsc::channel(1);
+        let stream = Stream {
+            guard: Some(guard),
+            body,
+            ..Stream::ended()
+        };
+        let connection = Arc::new(Connection {
+            messages: Mutex::new(messages),
+            was_cancelled: AtomicBool::new(false),
+        });
+        let waker = Waker::from(Arc::clone(&connection));
+        let closed = pin!(pieces.closed());
+        assert!(closed.poll(&mut Context::from_waker(&waker)).is_pending());
+        drop(stream);
+        assert!(connection.was_cancelled.load(Ordering::Relaxed));
     }
 }
