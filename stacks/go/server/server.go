@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,19 +43,23 @@ type server struct {
 	closers     []func()
 }
 
+// mostPorts is how many ports the system is asked for until one is free over both TCP and UDP.
+const mostPorts = 10
+
 // open listens on an address over TCP and UDP, and serves.
 func (s *server) open(address string, config *tls.Config) error {
-	tcp := net.ListenConfig{}
-	tcp.SetMultipathTCP(false) // Go's default for listeners since 1.24; the lab measures TCP
-	listener, err := tcp.Listen(context.Background(), network("tcp", address), address)
+	listener, udp, err := listen(address)
+	for range mostPorts {
+		if err == nil || !strings.HasSuffix(address, ":0") {
+			break
+		}
+		// The port that the system chose over TCP is taken over UDP.
+		listener, udp, err = listen(address)
+	}
 	if err != nil {
 		return err
 	}
 	address = listener.Addr().String() // with the port that the system chose for port 0
-	udp, err := net.ListenPacket(network("udp", address), address)
-	if err != nil {
-		return err
-	}
 	s.addresses = append(s.addresses, address)
 	if s.options.grpc {
 		s.serveGRPC(listener, config)
@@ -63,6 +68,23 @@ func (s *server) open(address string, config *tls.Config) error {
 	}
 	s.serveHTTP3(udp, config)
 	return nil
+}
+
+// listen listens on an address over TCP, and on the same port over UDP.
+func listen(address string) (net.Listener, net.PacketConn, error) {
+	tcp := net.ListenConfig{}
+	tcp.SetMultipathTCP(false) // Go's default for listeners since 1.24; the lab measures TCP
+	listener, err := tcp.Listen(context.Background(), network("tcp", address), address)
+	if err != nil {
+		return nil, nil, err
+	}
+	address = listener.Addr().String()
+	udp, err := net.ListenPacket(network("udp", address), address)
+	if err != nil {
+		listener.Close()
+		return nil, nil, err
+	}
+	return listener, udp, nil
 }
 
 // openPlaintext listens on an address over TCP and serves without TLS.
