@@ -180,9 +180,7 @@ fn groups<'a>(calls: impl Iterator<Item = &'a Call>) -> Vec<Group> {
 }
 
 fn cell(((network, block, arm), calls): ((String, u32, String), Vec<Call>)) -> Cell {
-    let last_ns = calls
-        .iter()
-        .map(|call| call.start_ns.saturating_add(call.end_ns));
+    let last_ns = calls.iter().map(record::Call::ended_ns);
     Cell {
         format: record::FORMAT,
         id: format!("{}_{block:03}_{}", slug(&network), slug(&arm)),

@@ -210,6 +210,13 @@ pub struct Call {
     pub exchange: Option<Exchange>,
 }
 
+impl Call {
+    /// Returns when it ended, by the clock of its start, ns.
+    pub fn ended_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.end_ns)
+    }
+}
+
 /// The codec phases of a call. `created_ns` to `received_ns` count from the call's `start_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {

@@ -13,20 +13,15 @@ pub(super) fn concurrent(calls: &[Call]) -> BTreeSet<u32> {
     let mut last: Option<&Call> = None;
     for call in calls {
         let before = last.filter(|before| before.connection == call.connection);
-        if let Some(before) = before.filter(|before| call.start_ns < end_of(before)) {
+        if let Some(before) = before.filter(|before| call.start_ns < before.ended_ns()) {
             found.extend([before.id, call.id]);
         }
         last = match before {
-            Some(before) if end_of(before) > end_of(call) => Some(before),
+            Some(before) if before.ended_ns() > call.ended_ns() => Some(before),
             _ => Some(call),
         };
     }
     found
-}
-
-/// Returns when a call ended, by the clock of its start.
-fn end_of(call: &Call) -> u64 {
-    call.start_ns.saturating_add(call.end_ns)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use stats::{Span, TwoRuns, Verdict};
 
 use crate::answer::summarise::summarise;
 use crate::figures::cells::CellIndex;
-use crate::figures::estimate::median;
+use crate::figures::estimate::{margin_ns, median};
 use crate::figures::population::populations;
 use crate::figures::position::Places;
 use crate::summary::AaCheck;
@@ -167,10 +167,7 @@ fn changes(old: &RunData, new: &RunData) -> Vec<ArmChange> {
                 .collect()
         };
         let (old, new) = (blocks(olds.get(place)), blocks(news.get(place)));
-        let base = stats::median(&old).map_or(0.0, |median| median.lo);
-        let margin = run
-            .margin_ns
-            .map_or(stats::default_margin_ns(base), |ns| ns as f64);
+        let margin = margin_ns(run, stats::median(&old));
         TwoRuns {
             old,
             new,

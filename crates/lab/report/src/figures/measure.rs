@@ -103,8 +103,7 @@ fn mean(
     let of_cell = |cell: &&Cell| mean_of(population.steps(cell, run.timeout_ns).into_values());
     let means: Vec<Span> = blocks.values().filter_map(of_cell).collect();
     let (mean, median) = (mean_of(means.iter().copied())?, stats::median(medians)?);
-    let default_ns = stats::default_margin_ns(median.lo);
-    let margin_ns = run.margin_ns.map_or(default_ns, |ns| ns as f64);
+    let margin_ns = estimate::margin_ns(run, Some(median));
     let differs = (mean.lo - median.lo).abs() > margin_ns;
     differs.then(|| Quantity::without_interval(mean, means.len(), Unit::Ns))
 }

@@ -38,19 +38,14 @@ pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u3
     }
 }
 
-/// Returns when a call ended, by the clock of its start.
-fn end_of(call: &Call) -> u64 {
-    call.start_ns.saturating_add(call.end_ns)
-}
-
 /// Returns the parts of calls together: of the one that ends last, of the one that ended last before that began, and so
 /// on. `None` if one of these has no parts.
 fn parts_of(calls: &[&Call]) -> Option<PartTimes> {
     let mut calls = calls.to_vec();
-    calls.sort_by_key(|call| Reverse((end_of(call), call.start_ns)));
+    calls.sort_by_key(|call| Reverse((call.ended_ns(), call.start_ns)));
     let mut begun_ns = u64::MAX;
     calls.retain(|call| {
-        let is_next = end_of(call) <= begun_ns;
+        let is_next = call.ended_ns() <= begun_ns;
         if is_next {
             begun_ns = call.start_ns;
         }

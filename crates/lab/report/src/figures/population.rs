@@ -375,10 +375,7 @@ fn whole(cell: &Cell, batches: &BTreeMap<u32, u32>, timeout_ns: u64) -> Span {
             .collect();
         complete &= made.len() == ids.count() && made.iter().all(|c| c.result == CallResult::Ok);
         let start = made.iter().map(|call| call.start_ns).min();
-        let end = made
-            .iter()
-            .map(|call| call.start_ns.saturating_add(call.end_ns))
-            .max();
+        let end = made.iter().map(|call| call.ended_ns()).max();
         total_ns += end.unwrap_or(0).saturating_sub(start.unwrap_or(0));
     }
     match complete {

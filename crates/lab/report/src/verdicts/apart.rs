@@ -7,6 +7,7 @@ use record::Run;
 use stats::{Level, Span};
 
 use crate::figures::cells::{Blocks, CellIndex};
+use crate::figures::estimate::margin_ns;
 use crate::figures::population::{Population, populations};
 use crate::figures::position::{Places, places};
 use crate::summary::arm::{Role, role_of};
@@ -126,9 +127,7 @@ impl Search<'_> {
         };
         let differences: Vec<Span> = blocks.values().filter_map(difference).collect();
         let estimate = stats::estimate(&differences, self.level)?;
-        let default_ns =
-            stats::default_margin_ns(stats::median(&others).map_or(0.0, |time| time.lo));
-        let margin_ns = self.run.margin_ns.map_or(default_ns, |ns| ns as f64);
+        let margin_ns = margin_ns(self.run, stats::median(&others));
         let interval = estimate.interval;
         let is_beyond = interval.lo > margin_ns || interval.hi < -margin_ns;
         (is_beyond && interval.reaches(self.level))

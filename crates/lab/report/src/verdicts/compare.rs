@@ -6,6 +6,7 @@ use record::Run;
 use stats::{Requests, Span, Verdict};
 
 use crate::figures::cells::{Blocks, CellIndex};
+use crate::figures::estimate::margin_ns;
 use crate::figures::population::Population;
 use crate::summary::arm::{ArmSummary, Role, role_of};
 use crate::summary::measure::Comparison;
@@ -87,8 +88,7 @@ impl Pairing<'_> {
             .population
             .by_block(&self.baseline, self.run.timeout_ns);
         let base = stats::median(&base.into_values().collect::<Vec<_>>());
-        let default = stats::default_margin_ns(base.map_or(0.0, |median| median.lo));
-        let margin = self.run.margin_ns.map_or(default, |ns| ns as f64);
+        let margin = margin_ns(self.run, base);
         let cells = self.arm.values().chain(self.baseline.values());
         let resolution = cells.map(|cell| cell.stack.resolution_ns).max();
         margin.max(resolution.unwrap_or(0) as f64)

@@ -197,7 +197,7 @@ impl Window {
     }
 
     /// Grows in congestion avoidance.
-    fn avoid(&mut self, now: Instant, acked: f64, least: Duration) {
+    fn avoid(&mut self, now: Instant, acked: f64, least_rtt: Duration) {
         let segment = SEGMENT_BYTES as f64;
         let bytes = self.bytes;
         let epoch = self.epoch.get_or_insert_with(|| Epoch {
@@ -206,16 +206,16 @@ impl Window {
             k: ((self.at_loss - bytes).max(0.0) / segment / C).cbrt(),
             reno: bytes,
         });
-        let seconds = (now.saturating_duration_since(epoch.start) + least).as_secs_f64();
+        let seconds = (now.saturating_duration_since(epoch.start) + least_rtt).as_secs_f64();
         let cubic = epoch.origin + C * (seconds - epoch.k).powi(3) * segment;
         epoch.reno += ALPHA * acked / bytes * segment;
         let goal = cubic.max(epoch.reno).max(bytes);
         // Linux adds at most a segment for every second one, and before the first loss at least one for every 20.
-        let least = match self.at_loss > 0.0 {
+        let least_growth = match self.at_loss > 0.0 {
             true => 0.0,
             false => acked / 20.0,
         };
-        self.bytes += ((goal - bytes) * acked / bytes).clamp(least, acked / 2.0);
+        self.bytes += ((goal - bytes) * acked / bytes).clamp(least_growth, acked / 2.0);
     }
 
     /// Begins again after a pause, which is no time of growth (RFC 9438 section 5.8). The window halves with every
