@@ -16,7 +16,7 @@ pub(crate) enum Outcome {
     Same,
     /// In the claimed direction; the interval of the size lies outside what is claimed.
     OtherSize,
-    /// The verdict is open, and the interval of the size lies outside what is claimed.
+    /// The verdict is open, and the interval of the size lies outside the claimed one.
     SizeExcluded,
     /// In the claimed direction; the interval of the size lies partly within what is claimed.
     SizeOpen,

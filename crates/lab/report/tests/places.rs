@@ -28,7 +28,7 @@ fn with_factors(factor: impl Fn(u32) -> u64, from: u32, blocks: u32) -> RunData 
     RunData::new(run, cells).unwrap()
 }
 
-/// Returns two arms of which the other is slow in requests with these ids.
+/// Returns two arms; the second is slow in requests with these ids.
 fn slow_at(ids: &[u32], from: u32, blocks: u32) -> RunData {
     with_factors(|id| if ids.contains(&id) { 3 } else { 1 }, from, blocks)
 }

@@ -165,7 +165,7 @@ pub enum QuicFault {
 pub enum Congestion {
     /// CUBIC (RFC 9438) as quinn has it, by default.
     Cubic,
-    /// CUBIC as Linux's TCP has it: initial window, growth of what is not full, HyStart, idle restart.
+    /// CUBIC as Linux's TCP has it: initial window, growth while the application sends little, HyStart, idle restart.
     LinuxCubic,
     /// NewReno (RFC 9002).
     NewReno,
