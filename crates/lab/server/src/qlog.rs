@@ -14,6 +14,10 @@ use crate::config::{Config, Congestion};
 use crate::linux_cubic::LinuxCubic;
 use crate::window_log::LoggedFactory;
 
+/// The initial window of BBR: ten packets (RFC 9002, section 7.2), as quinn gives its other congestion controls. Its
+/// BBR would begin with 200, TCP's begins with ten.
+const INITIAL_WINDOW_BYTES: u64 = 10 * 1_200;
+
 /// quinn's transport settings that differ from its defaults. A qlog is one of them, so they are made
 /// for each connection that has one.
 pub(crate) struct TransportSettings {
@@ -58,7 +62,9 @@ impl TransportSettings {
                 transport.congestion_controller_factory(logged(NewRenoConfig::default()))
             }
             Congestion::Bbr => {
-                transport.congestion_controller_factory(logged(BbrConfig::default()))
+                let mut bbr = BbrConfig::default();
+                bbr.initial_window(INITIAL_WINDOW_BYTES);
+                transport.congestion_controller_factory(logged(bbr))
             }
         };
         transport.qlog_stream(qlog);

@@ -12,7 +12,7 @@ use record::Sender;
 use record::server_log::{
     ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent, Transport, WindowSample,
 };
-use server::{Config, Limits};
+use server::{Config, Congestion, Limits};
 use testing::golden;
 
 /// The lab reads these lines: changing them changes the contract in docs/reference/server-log.md.
@@ -175,6 +175,25 @@ async fn end_of_every_connection_is_logged_with_what_its_transport_tells() {
             assert!(since_ns.contains(&sample.at_ns), "{closed:?}");
             assert!(sample.window_bytes > 0, "{closed:?}");
         }
+    }
+}
+
+/// Ten packets, whatever the congestion control: quinn's BBR would begin with two hundred.
+#[tokio::test]
+async fn every_congestion_control_begins_with_ten_packets() {
+    for congestion in [Congestion::Cubic, Congestion::NewReno, Congestion::Bbr] {
+        let config = Config {
+            congestion,
+            ..Config::default()
+        };
+        let server = crate::common::start(config).await;
+        let tls = client::tls(&server);
+        let connected = client::connect("h3", server.address, &tls).await;
+        let get = request("GET", "/bytes/1000", 1, "");
+        connected.unwrap().call(get).await.unwrap();
+        let log = server.stop().await;
+        let window = log.closed()[0].sender.initial_window_bytes;
+        assert_eq!(window, Some(12_000), "{congestion:?}");
     }
 }
 
