@@ -7,7 +7,7 @@ try:
     from commute_driver import Failed, nss, serve
 
     import library
-    from session import CODECS, SETTINGS, Session
+    from session import CODECS, PROTOCOLS, SETTINGS, Session
 except ImportError as error:
     sys.exit(f"{error}; run: commute stacks install cronet")
 
@@ -32,7 +32,7 @@ class Driver:
         return {
             "stack": "Cronet", "stack_version": version,
             "tls": f"BoringSSL (in Cronet {version})",
-            "protocols": ["h2", "h3"], "codecs": CODECS,
+            "protocols": PROTOCOLS, "codecs": CODECS,
             "capabilities": ["early_data", "parallel", "cancel", "alt_svc", "origins", "fetch"],
             "clock": "monotonic", "resolution_ns": 1,
             # Cronet's own metrics have the others, but in whole milliseconds of wall-clock time.

@@ -25,7 +25,7 @@ class Engine:
     def __init__(self, shim, setup, early_data):
         self.shim, self.early_data = shim, early_data
         self.protocol = setup["protocol"]
-        quic = self.protocol == "h3"
+        quic = self.protocol in ("h3", "auto")
         hint = quic and not setup.get("discovery")
         origins = [urlsplit(url) for url in (setup["url"], *(setup.get("origins") or {}).values())]
         hints = [library.Hint(origin.hostname.encode(), origin.port or 443) for origin in origins if hint]

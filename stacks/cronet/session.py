@@ -10,6 +10,8 @@ from engine import IDLE_OUT_S, SHORT_IDLE_S, Engine
 
 CALLS = ("call", "get", "put", "exchange", "fetch")
 
+PROTOCOLS = ["h2", "h3", "auto"]
+
 # Without compression: Cronet would decompress by itself.
 CODECS = [codec for codec in media.CODECS if "+" not in codec]
 
@@ -20,8 +22,8 @@ SETTINGS = {
     "connection, early data": f"in the same engine, with idle_connection_timeout_seconds="
                               f"{SHORT_IDLE_S} (Cronet ships 30) and {IDLE_OUT_S:g} s to wait",
     "h2": "QUIC off",
-    "h3": "QUIC hint for each origin; Cronet opens TCP beside it, and falls back to it",
-    "h3 by Alt-Svc": "QUIC on, no hint",
+    "h3, auto": "QUIC hint for each origin; Cronet opens TCP beside it, and falls back to it",
+    "h3, auto by Alt-Svc": "QUIC on, no hint",
     "port migration": "off (Cronet ships on): a debug check of this build aborts in it",
     "silent retries": "as shipped: on, after a kept connection proved dead",
     "cache": "none, as shipped",
@@ -153,8 +155,8 @@ class Session(polling.Session):
 
 def refuse(setup):
     """Raises Unsupported for what Cronet cannot do and Failed for files that cannot be read."""
-    if setup["protocol"] not in ("h2", "h3"):
-        raise Unsupported(f"protocol {setup['protocol']}", "this driver drives Cronet's h2 and h3")
+    if setup["protocol"] not in PROTOCOLS:
+        raise Unsupported(f"protocol {setup['protocol']}", f"this driver knows {', '.join(PROTOCOLS)}")
     if setup.get("discovery") not in (None, "alt_svc"):
         raise Unsupported(f"discovery {setup['discovery']}", "this driver does not know it")
     if setup["codec"] not in CODECS:
