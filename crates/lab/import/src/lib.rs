@@ -223,6 +223,7 @@ fn network(name: String) -> Network {
         levels: Vec::new(),
         name,
         numbers: "measured elsewhere".to_owned(),
+        basis: None,
         rtt_ns: 0,
         down_bps: None,
         up_bps: None,

@@ -45,6 +45,7 @@ pub(crate) fn symmetric(name: &str, path: PathSpec) -> Network {
         name: name.to_owned(),
         about: "made for a check of the lab".to_owned(),
         source: "made for a check of the lab".to_owned(),
+        basis: None,
         mtu: 1500,
         up: path.clone(),
         down: path,

@@ -35,6 +35,7 @@ source = """\
     15 to 100 % that wanders with fades of about a second, tunnels without a signal from 2.0 to 3.2 s and \
     from 9.0 to 10.5 s of every 15 s, in which packets wait. 25 ms in each direction, queues of 1 s, no \
     loss, since LTE retransmits what the radio loses. Every cell begins at the start of the trace."""
+basis = "assumed"
 "##;
 
 fn main() {

@@ -78,7 +78,7 @@ pub use flows::{FULL_SIZE_ABOVE_BYTES, FlowNumber, FlowRule, FlowTable};
 pub use gate::{Gate, GateError, OnClose};
 pub use model::*;
 pub use nat::{Endpoint, Mapping, NatExpiry, NatSpec, NatTable, Outbound};
-pub use network::{Network, NetworkError, OverrideError, Overrides, builtin, find};
+pub use network::{Basis, Network, NetworkError, OverrideError, Overrides, builtin, find};
 pub use path::{Counters, Drops, Path};
 pub use spec::*;
 pub use time::NS_PER_MS;

@@ -348,6 +348,7 @@ fn network(path: PathSpec, mtu: u32) -> Network {
         name: "bench".into(),
         about: String::new(),
         source: String::new(),
+        basis: None,
         mtu,
         up: path.clone(),
         down: path,

@@ -20,6 +20,8 @@
 //! The report is a function of [`RunData`] alone. `docs/reference/records.md` describes folder, fields and
 //! units for readers without this crate; `docs/record.schema.json` is generated from the types.
 
+#![forbid(unsafe_code)]
+
 mod cell;
 mod connection;
 mod data;

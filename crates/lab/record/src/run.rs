@@ -242,6 +242,9 @@ pub struct Network {
     pub levels: Vec<Level>,
     /// Its parameters in one line, for people.
     pub numbers: String,
+    /// How well they are founded: `measured`, `derived` or `assumed`; absent where the network does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<String>,
     /// Round-trip time of the empty link.
     pub rtt_ns: u64,
     /// Mean rate from server to client; absent when it is unlimited or unknown.

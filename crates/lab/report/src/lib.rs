@@ -32,6 +32,8 @@
 //! Names come from files that anyone may write: the terminal gets them without control characters,
 //! the page gets them escaped by `maud`, Markdown by `markdown`, both without control characters.
 
+#![forbid(unsafe_code)]
+
 mod answer;
 mod changes;
 mod figures;

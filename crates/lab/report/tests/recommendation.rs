@@ -4,7 +4,7 @@
 
 mod invented;
 
-use invented::{data, quickstart};
+use invented::{Invented, arm, data, quickstart};
 use record::RunData;
 use report::{Advice, human, summarise};
 use stats::Verdict;
@@ -57,6 +57,47 @@ fn sentence_names_different_congestion_control() {
             .contains("Note: congestion control differs: bbr over QUIC instead of cubic over TCP."),
         "{sentence}"
     );
+}
+
+/// A protocol that is ahead with one server and behind with another is not ahead.
+#[test]
+fn sentence_says_that_the_server_decides() {
+    let mut arms = quickstart();
+    arms[3] = Invented {
+        name: "quinn h3 (go server)",
+        ..arm("quinn h3", "h3", 265.0, 131.0, 2_600.0)
+    };
+    let one = data(&arms, &["true-metro"], 10, 1);
+    let decides = "The server decides: ";
+    let of = |data: &RunData| summarise(data).networks[0].sentence.clone();
+    assert!(!of(&one).contains(decides), "{}", of(&one));
+    let mut run = one.run().clone();
+    run.arms[3].server = Some("go".into());
+    let two = RunData::new(run, one.cells().to_vec()).unwrap();
+    let sentence = of(&two);
+    let (_, words) = sentence.split_once(decides).unwrap();
+    assert!(words.contains("over h3 to quinn: "), "{words}");
+    let (slower, faster) = words
+        .split_once(" to ")
+        .unwrap()
+        .1
+        .split_once(" to ")
+        .unwrap();
+    assert!(slower.ends_with("slower (quinn h3 (go server))"), "{words}");
+    assert!(faster.contains("faster (quinn h3)."), "{words}");
+}
+
+#[test]
+fn assumed_networks_are_flagged() {
+    let data = data(&quickstart(), &["true-metro"], 10, 1);
+    let with = |basis: &str| {
+        let mut run = data.run().clone();
+        run.networks[0].basis = Some(basis.into());
+        let data = RunData::new(run, data.cells().to_vec()).unwrap();
+        summarise(&data).networks[0].sentence.clone()
+    };
+    assert!(with("assumed").ends_with(" The network is assumed, not measured."));
+    assert!(!with("derived").contains("assumed"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Network;
+use super::{Basis, Network};
 use crate::{
     nat,
     spec::PathSpec,
@@ -32,6 +32,8 @@ struct Keys {
     /// Where the numbers come from, and which of them are assumed.
     #[schemars(required)]
     source: Option<String>,
+    /// How well the numbers are founded. Reports flag answers on assumed networks.
+    basis: Option<Basis>,
     /// Largest IP packet in bytes, 1280 to 9000; 1500 by default.
     mtu: Option<u32>,
     /// From client to server; empty if nothing is impaired.
@@ -94,6 +96,7 @@ pub(super) fn read(
         name: name_of(file).to_owned(),
         about,
         source,
+        basis: keys.basis,
         mtu,
         up: direction("up", keys.up)?,
         down: direction("down", keys.down)?,

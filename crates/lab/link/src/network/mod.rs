@@ -6,6 +6,7 @@ mod file;
 mod numbers;
 mod overrides;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{nat::NatSpec, spec::PathSpec};
@@ -26,6 +27,9 @@ pub struct Network {
     pub about: String,
     /// Where its numbers come from, and which of them are assumed.
     pub source: String,
+    /// How well the numbers are founded; absent where the file does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
     /// Largest IP packet in bytes, 1280 to 9000.
     pub mtu: u32,
     /// From client to server.
@@ -35,6 +39,29 @@ pub struct Network {
     /// A NAT in front of the server that drops mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nat: Option<NatSpec>,
+}
+
+/// How well a network's numbers are founded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Rates and round trips were measured on a real network.
+    Measured,
+    /// Rates and round trips are those of a published profile, or follow from published results.
+    Derived,
+    /// A property that results depend on is invented, e.g. its losses.
+    Assumed,
+}
+
+impl Basis {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Derived => "derived",
+            Self::Assumed => "assumed",
+        }
+    }
 }
 
 impl Network {

@@ -28,6 +28,7 @@ pub(super) fn line(network: &Network) -> String {
     if network.mtu != DEFAULT_MTU {
         parts.push(format!("MTU {}", network.mtu));
     }
+    parts.extend(network.basis.map(|basis| basis.name().to_owned()));
     parts.join(SEPARATOR)
 }
 
@@ -58,6 +59,15 @@ mod tests {
         assert_eq!(
             numbers(text),
             "down 6.3 up 9.7 Mbit/s · RTT 123 ms · loss 1.5 % down · queue 100 ms"
+        );
+    }
+
+    #[test]
+    fn the_basis_comes_last() {
+        let text = "about = 'a'\nsource = 's'\nbasis = 'assumed'\n[up]\n[down]";
+        assert_eq!(
+            Network::parse("x.toml", text).unwrap().numbers(),
+            "no rate limit · RTT 0 ms · no loss · assumed"
         );
     }
 

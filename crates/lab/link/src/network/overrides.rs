@@ -150,9 +150,13 @@ impl Overrides {
 }
 
 impl Network {
-    /// Returns the network with these changes.
+    /// Returns the network with these changes. With another rate or round trip it no longer has the basis that its
+    /// file states.
     pub fn with_overrides(mut self, o: &Overrides) -> Result<Network, OverrideError> {
         self.mtu = o.mtu.unwrap_or(self.mtu);
+        if o.down_bps.is_some() || o.up_bps.is_some() || o.rtt_ns.is_some() {
+            self.basis = None;
+        }
         apply(&mut self.down, o, o.down_bps, o.loss_down_ppb);
         apply(&mut self.up, o, o.up_bps, o.loss_up_ppb);
         let rates = [&self.down.rate, &self.up.rate];

@@ -149,8 +149,8 @@ fn unknown_keys_get_their_table_and_the_nearest_key() {
     let top = parse("about = 'a'\nsource = 's'\n[up]\n[down]\n[dwn]\n").unwrap_err();
     assert_eq!(
         top,
-        "x.toml:5: unknown field `dwn`, expected one of `about`, `source`, `mtu`, `up`, `down`, \
-         `nat` (did you mean `down`?)"
+        "x.toml:5: unknown field `dwn`, expected one of `about`, `source`, `basis`, `mtu`, `up`, \
+         `down`, `nat` (did you mean `down`?)"
     );
 }
 

@@ -280,6 +280,7 @@ fn open_network() -> Network {
         name: "open".to_owned(),
         about: "no impairment".to_owned(),
         source: String::new(),
+        basis: None,
         mtu: 1500,
         up: PathSpec::default(),
         down: PathSpec::default(),

@@ -67,6 +67,7 @@ pub fn network(path: PathSpec) -> Network {
         name: "test".into(),
         about: String::new(),
         source: String::new(),
+        basis: None,
         mtu: 1500,
         up: path.clone(),
         down: path,

@@ -31,6 +31,7 @@ pub fn run(blocks: u32) -> Run {
             levels: Vec::new(),
             name: "nowhere".into(),
             numbers: "down 1 up 1 Mbit/s · RTT 100 ms (invented)".into(),
+            basis: None,
             rtt_ns: 100_000_000,
             down_bps: Some(1_000_000),
             up_bps: None,

@@ -4,6 +4,7 @@ pub(crate) mod advice;
 pub(crate) mod because;
 pub(crate) mod call_path;
 pub(crate) mod repeat;
+pub(crate) mod senders;
 pub(crate) mod sentence;
 pub(crate) mod summarise;
 pub(crate) mod wording;

@@ -6,7 +6,7 @@ use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
 use stats::Verdict;
 
 use crate::answer::wording::protocol_mismatch;
-use crate::answer::{advice, repeat, sentence};
+use crate::answer::{advice, repeat, senders, sentence};
 use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::measure::measure;
 use crate::figures::population::Population;
@@ -14,12 +14,15 @@ use crate::figures::{coding, configuration, cost, external, repeated_packets, se
 use crate::summary::arm::{ArmSummary, Attempts, Role, Spread, role_of};
 use crate::summary::measure::Comparison;
 use crate::summary::{
-    AaCheck, ArmNoise, ComparisonCounts, FORMAT, GroupSummary, NetworkSummary, Summary,
+    AaCheck, Advice, ArmNoise, ComparisonCounts, FORMAT, GroupSummary, NetworkSummary, Summary,
 };
 use crate::verdicts::apart::populations_apart;
 use crate::verdicts::values::ERROR;
 use crate::verdicts::{compare, noise, overall, pairing, reason, sweep, unusable};
 use crate::words::number::{count, percent};
+
+/// Ends the answer on a network whose numbers nobody measured.
+const ASSUMED: &str = " The network is assumed, not measured.";
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
 pub fn summarise(data: &RunData) -> Summary {
@@ -126,10 +129,17 @@ impl<'a> Summariser<'a> {
             &network.name,
             &arms,
         );
+        let mut sentence = sentence::sentence(&arms, &advice, &needs);
+        if !matches!(advice, Advice::Invalid) {
+            sentence += &senders::range(self.run, &self.populations, &arms);
+        }
+        if network.basis.as_deref() == Some("assumed") {
+            sentence += ASSUMED;
+        }
         NetworkSummary {
             name: network.name.clone(),
             numbers: network.numbers.clone(),
-            sentence: sentence::sentence(&arms, &advice, &needs),
+            sentence,
             advice,
             needs,
             arms,
@@ -191,7 +201,7 @@ impl<'a> Summariser<'a> {
             saturated: blocks.values().filter(|cell| cell.audit.saturated).count(),
             reliability: None,
             common_losses: None,
-            costs: cost::costs(&blocks),
+            costs: cost::costs(&blocks, network),
             setup: setup::setup(&blocks),
             sending: sending::sending(&blocks),
         }

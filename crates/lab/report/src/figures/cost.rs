@@ -1,6 +1,6 @@
 //! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
-use record::{ACTIVITY_BIN_MS, Cell};
+use record::{ACTIVITY_BIN_MS, Cell, Network};
 use stats::{Level, Span};
 
 use crate::figures::cells::Blocks;
@@ -17,8 +17,12 @@ const _: () = assert!(ACTIVITY_BIN_MS == BIN_MS);
 /// A median over blocks.
 type Median<'a> = dyn Fn(Unit, &dyn Fn(&Cell) -> Option<f64>) -> Option<Quantity> + 'a;
 
-/// Returns what a request of a cell cost a radio, by the model; 0 where its packets were not recorded.
-pub(crate) fn joules_per_request(cell: &Cell, radio: &Radio) -> Option<f64> {
+/// Returns what a request of a cell cost a radio, by the model; 0 where its packets were not recorded. `None` if no such
+/// radio can have the network.
+pub(crate) fn joules_per_request(cell: &Cell, network: &Network, radio: &Radio) -> Option<f64> {
+    if !radio.carries(network.rtt_ns, network.down_bps) {
+        return None;
+    }
     let activity: Vec<energy::Activity> = (cell.wire.activity.iter())
         .map(|bin| energy::Activity {
             at_ms: bin.at_ms,
@@ -31,8 +35,12 @@ pub(crate) fn joules_per_request(cell: &Cell, radio: &Radio) -> Option<f64> {
 }
 
 /// Returns the energy per request of a radio that both sources describe.
-fn energy(sources: &[Radio; 2], median: &Median<'_>) -> Option<Energy> {
-    let by = |radio: &Radio| median(Unit::Joules, &|cell| joules_per_request(cell, radio));
+fn energy(sources: &[Radio; 2], network: &Network, median: &Median<'_>) -> Option<Energy> {
+    let by = |radio: &Radio| {
+        median(Unit::Joules, &|cell| {
+            joules_per_request(cell, network, radio)
+        })
+    };
     let mut both = [by(&sources[0])?, by(&sources[1])?];
     both.sort_by(|a, b| {
         a.value
@@ -48,7 +56,7 @@ fn energy(sources: &[Radio; 2], median: &Median<'_>) -> Option<Energy> {
 }
 
 /// Returns the medians over blocks.
-pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
+pub(crate) fn costs(blocks: &Blocks<'_>, network: &Network) -> Costs {
     let median = |unit, cost: &dyn Fn(&Cell) -> Option<f64>| {
         let values: Vec<Span> = blocks
             .values()
@@ -73,7 +81,7 @@ pub(crate) fn costs(blocks: &Blocks<'_>) -> Costs {
         cpu_wait: median(Unit::Ns, &|c| per_request(c, c.audit.run_queue_wait_ns)),
         energy: RADIOS
             .iter()
-            .filter_map(|sources| energy(sources, &median))
+            .filter_map(|sources| energy(sources, network, &median))
             .collect(),
         memory: median(Unit::Bytes, &|c| Some(c.cost.client_peak_bytes as f64)),
         startup: median(Unit::Ns, &|c| Some(c.cost.startup_ns as f64)),

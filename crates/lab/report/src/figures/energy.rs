@@ -30,6 +30,10 @@ pub(crate) struct Radio {
     pub(crate) name: &'static str,
     /// Where the numbers are from.
     pub(crate) source: &'static str,
+    /// The shortest round trip that its networks have.
+    pub(crate) least_rtt_ns: u64,
+    /// The highest rate to the phone.
+    pub(crate) most_bps: u64,
     /// Power while transferring, without the part that grows with the rate.
     pub(crate) base_mw: f64,
     /// mW per Mbit/s sent.
@@ -47,11 +51,20 @@ pub(crate) struct Radio {
 const HUANG: &str = "Huang et al., MobiSys 2012, Tables 3 and 4";
 const ARO: &str = "AT&T Video Optimizer's default profiles";
 
+/// LTE's target for the user plane, 5 ms each way (3GPP TR 25.913, section 6.2.2). UMTS is slower.
+const LEAST_RTT_NS: u64 = 10_000_000;
+
+/// The peak of LTE's category 5 (3GPP TS 36.306, Table 4.1-1) and of HSPA+ with two carriers (TS 25.306).
+const LTE_BPS: u64 = 300_000_000;
+const UMTS_BPS: u64 = 42_000_000;
+
 /// LTE by both sources.
 pub(crate) const LTE: [Radio; 2] = [
     Radio {
         name: "LTE",
         source: HUANG,
+        least_rtt_ns: LEAST_RTT_NS,
+        most_bps: LTE_BPS,
         base_mw: 1288.04,
         up_mw_per_mbps: 438.39,
         down_mw_per_mbps: 51.97,
@@ -62,6 +75,8 @@ pub(crate) const LTE: [Radio; 2] = [
     Radio {
         name: "LTE",
         source: ARO,
+        least_rtt_ns: LEAST_RTT_NS,
+        most_bps: LTE_BPS,
         base_mw: 1200.0,
         up_mw_per_mbps: 438.39,
         down_mw_per_mbps: 51.97,
@@ -76,6 +91,8 @@ pub(crate) const UMTS: [Radio; 2] = [
     Radio {
         name: "3G",
         source: HUANG,
+        least_rtt_ns: LEAST_RTT_NS,
+        most_bps: UMTS_BPS,
         base_mw: 817.88,
         up_mw_per_mbps: 868.98,
         down_mw_per_mbps: 122.12,
@@ -86,6 +103,8 @@ pub(crate) const UMTS: [Radio; 2] = [
     Radio {
         name: "3G",
         source: ARO,
+        least_rtt_ns: LEAST_RTT_NS,
+        most_bps: UMTS_BPS,
         base_mw: 1300.0,
         up_mw_per_mbps: 0.0,
         down_mw_per_mbps: 0.0,
@@ -100,6 +119,8 @@ pub(crate) const WIFI: [Radio; 2] = [
     Radio {
         name: "Wi-Fi",
         source: HUANG,
+        least_rtt_ns: 0,
+        most_bps: u64::MAX,
         base_mw: 132.86,
         up_mw_per_mbps: 283.17,
         down_mw_per_mbps: 137.01,
@@ -110,6 +131,8 @@ pub(crate) const WIFI: [Radio; 2] = [
     Radio {
         name: "Wi-Fi",
         source: ARO,
+        least_rtt_ns: 0,
+        most_bps: u64::MAX,
         base_mw: 403.0,
         up_mw_per_mbps: 0.0,
         down_mw_per_mbps: 0.0,
@@ -118,6 +141,13 @@ pub(crate) const WIFI: [Radio; 2] = [
         tail: &[(250.0, 403.0)],
     },
 ];
+
+impl Radio {
+    /// Reports whether a network with this round trip and mean rate can be one of the radio's. Without a rate it cannot.
+    pub(crate) fn carries(&self, rtt_ns: u64, down_bps: Option<u64>) -> bool {
+        rtt_ns >= self.least_rtt_ns && down_bps.is_some_and(|bps| bps <= self.most_bps)
+    }
+}
 
 /// What traffic cost, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -194,6 +224,23 @@ mod tests {
     }
 
     /// By hand: two bins a second apart over LTE, then nothing.
+    /// Nothing is said of energy on a network that no such radio has.
+    #[test]
+    fn a_radio_carries_only_networks_of_its_kind() {
+        let mobile = (50_000_000, Some(10_200_000));
+        for (network, carried) in [
+            (mobile, [true, true, true]),
+            // A local network, a round trip that no mobile network has, and a rate beyond 3G's.
+            ((1_000_000, None), [false, false, false]),
+            ((1_000_000, Some(10_200_000)), [false, false, true]),
+            ((50_000_000, Some(100_000_000)), [true, false, true]),
+        ] {
+            let (rtt_ns, down_bps) = network;
+            let of = [LTE[0], UMTS[1], WIFI[0]].map(|radio| radio.carries(rtt_ns, down_bps));
+            assert_eq!(of, carried, "{network:?}");
+        }
+    }
+
     #[test]
     fn a_trace_costs_what_the_hand_computes() {
         let cost = joules(&[bin(0, 125_000, 0), bin(1_100, 0, 250_000)], &LTE[0]);

@@ -188,7 +188,10 @@ fn costs(run: &Run) -> Vec<Cost<'_>> {
         kind: Kind::Energy,
         label: energy_label(radio.name, radio.source),
         margin: 0.0,
-        of: Box::new(|cell| joules_per_request(cell, radio)),
+        of: Box::new(|cell| {
+            let network = run.networks.iter().find(|n| n.name == cell.network)?;
+            joules_per_request(cell, network, radio)
+        }),
     }));
     let parts: [(&str, Part); 2] = [("encode", |s| s.encode_ns), ("decode", |s| s.decode_ns)];
     for group in &run.groups {

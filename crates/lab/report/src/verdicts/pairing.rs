@@ -267,6 +267,7 @@ mod tests {
         Network {
             name: "lossy".into(),
             numbers: String::new(),
+            basis: None,
             rtt_ns: 0,
             down_bps: None,
             up_bps: None,

@@ -101,6 +101,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
                 levels: Vec::new(),
                 name: (*name).into(),
                 numbers: "down 6.3 up 9.7 Mbit/s · RTT 123 ms (invented)".into(),
+                basis: None,
                 rtt_ns: 123_000_000,
                 down_bps: Some(6_300_000),
                 up_bps: Some(9_700_000),

@@ -128,6 +128,7 @@ pub fn recorded(network: &StudyNetwork) -> record::Network {
         levels: network.levels.clone(),
         name: n.name.clone(),
         numbers: n.numbers(),
+        basis: n.basis.map(|basis| basis.name().to_owned()),
         rtt_ns: n.rtt_ns(),
         down_bps: n.down.rate.mean_bps(),
         up_bps: n.up.rate.mean_bps(),
