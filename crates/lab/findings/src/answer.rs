@@ -4,6 +4,7 @@ use report::{Comparison, Kind, Quantity};
 
 use crate::claims::{Question, Size};
 use crate::outcome::Outcome;
+use crate::run::Reason;
 
 /// A comparison that a claim asks for, on one network.
 pub(crate) struct Answer<'a> {
@@ -16,4 +17,6 @@ pub(crate) struct Answer<'a> {
     /// The factors that the claim allows.
     pub(crate) size: Size,
     pub(crate) outcome: Outcome,
+    /// The measured reason of the difference, if the other arm is the baseline and the measure the same.
+    pub(crate) reason: Option<&'a Reason>,
 }

@@ -194,6 +194,32 @@ pub(crate) struct Need {
     pub(crate) measure: Spanned<String>,
     /// The need in words.
     pub(crate) words: String,
+    /// Arms that no app should take, of runs whose study did not give them a role yet.
+    #[serde(default)]
+    pub(crate) except: Vec<Spanned<String>>,
+    /// The same need, sent by other servers.
+    #[serde(default, rename = "sender")]
+    pub(crate) senders: Vec<Senders>,
+}
+
+/// Comparisons of protocols with several senders, which an answer on downloads must survive.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Senders {
+    /// The folder of the run that compared them.
+    pub(crate) study: Spanned<String>,
+    /// The run.
+    pub(crate) run: Spanned<String>,
+    /// The network of the need.
+    pub(crate) network: String,
+    /// The name of this network in the run; absent where it is the same.
+    pub(crate) named: Option<String>,
+    /// The label of the measure.
+    pub(crate) measure: Spanned<String>,
+    /// An arm for each sender.
+    pub(crate) arms: Vec<Spanned<String>>,
+    /// The arm that they are compared with, the baseline of the run.
+    pub(crate) against: Spanned<String>,
 }
 
 /// Medians of a run: a row for each network and measure, a column for each arm.
@@ -312,7 +338,8 @@ impl Question {
         }
     }
 
-    fn check(&self, source: &Source<'_>) -> Result<(), ConfigError> {
+    /// Checks that the rule is whole.
+    pub(crate) fn check(&self, source: &Source<'_>) -> Result<(), ConfigError> {
         let within = *self.expect.as_ref() == Expect::Within;
         let bounds = self.at_least.is_some() || self.at_most.is_some();
         let factors = bounds || self.near.is_some();

@@ -165,7 +165,8 @@ impl Finding {
         Ok(())
     }
 
-    fn known<'a>(
+    /// Fails, at the name's line, if it is not among the known ones.
+    pub(crate) fn known<'a>(
         &self,
         what: &str,
         wanted: &Spanned<String>,
@@ -312,7 +313,13 @@ impl Ours {
         }
     }
 
-    fn answer<'a>(&'a self, question: &'a Question, size: Size, network: &'a str) -> Answer<'a> {
+    /// Returns what the run answers to a question on a network.
+    pub(crate) fn answer<'a>(
+        &'a self,
+        question: &'a Question,
+        size: Size,
+        network: &'a str,
+    ) -> Answer<'a> {
         let other = question
             .against_measure
             .as_ref()
@@ -338,7 +345,19 @@ impl Ours {
             comparison,
             size,
             outcome,
+            reason: (question.against.as_ref() == &self.run.baseline)
+                .then(|| {
+                    self.run
+                        .reason(network, question.measure.as_ref(), question.arm.as_ref())
+                })
+                .flatten()
+                .filter(|_| question.against_measure.is_none()),
         }
+    }
+
+    /// Returns the labels of all measures.
+    pub(crate) fn measures(&self) -> impl Iterator<Item = &str> {
+        self.decided.measures()
     }
 
     /// Returns the median over blocks of an arm.

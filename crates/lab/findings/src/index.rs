@@ -2,23 +2,24 @@
 //! commute's own client keeps its promises.
 
 use config::ConfigError;
-use report::{Advice, Need, count};
+use report::{Advice, count};
 use stats::Verdict;
+use toml::Spanned;
 
 use crate::PAGE;
+use crate::claims::Need;
 use crate::finding::{CLAIMS, Finding, Ours};
 use crate::outcome::Outcome;
 use crate::run::Network;
 use crate::words::{factor, plain, table};
 
 const HEAD: &str = "\
-<!-- Made by `commute findings`. Edit STUDY/claims.toml instead. -->
+<!-- Made by `commute findings`. Edit front.toml and STUDY/claims.toml instead. -->
 
-# Findings
+# Which transport should your app take?
 
-Published studies of transports for mobile apps, repeated on emulated networks with real client stacks, in
-randomised blocks with common random numbers. Each claim is judged by a rule over verdicts and intervals,
-never by eye ([how](../docs/findings.md)).
+Measured on emulated mobile networks with the libraries that apps ship, in randomised blocks with common random
+numbers, never on a phone. Rules over verdicts and intervals judge every statement ([how](../docs/findings.md)).
 
 ";
 
@@ -31,18 +32,24 @@ queue: test your own.
 ";
 
 /// Returns the index.
-pub(crate) fn index(findings: &[Finding]) -> Result<String, ConfigError> {
+pub(crate) fn index(front: Option<&str>, findings: &[Finding]) -> Result<String, ConfigError> {
     let mut text = HEAD.to_owned();
-    text += "## What to use\n\n";
+    if let Some(front) = front {
+        text += &format!("{front}\n");
+    }
+    text += "## By network and need\n\n";
     let published: Vec<&Finding> = findings.iter().filter(|f| !f.claims.own).collect();
     let own: Vec<&Finding> = findings.iter().filter(|f| f.claims.own).collect();
-    let needs: Vec<Vec<String>> = published.iter().flat_map(|f| needs(f)).collect();
-    text += &match needs.is_empty() {
+    let mut rows = Vec::new();
+    for finding in &published {
+        rows.extend(needs(findings, finding)?);
+    }
+    text += &match rows.is_empty() {
         true => "Not run yet.\n".to_owned(),
         false => {
             table(
                 &["network", "need", "use", "spread in the lab", "study"],
-                &needs,
+                &rows,
             ) + CONDITIONS
         }
     };
@@ -91,17 +98,20 @@ fn contradictions(findings: &[&Finding], column: &str) -> Result<String, ConfigE
 }
 
 /// Returns a row for each network and need of a study.
-fn needs(finding: &Finding) -> Vec<Vec<String>> {
+fn needs(findings: &[Finding], finding: &Finding) -> Result<Vec<Vec<String>>, ConfigError> {
     let mut rows = Vec::new();
     for wanted in &finding.claims.needs {
         let Some(ours) = finding.ours.get(finding.claims.run(&wanted.run)) else {
             continue;
         };
+        for arm in &wanted.except {
+            finding.known("arm", arm, ours.run.arms.iter().map(|a| a.name.as_str()))?;
+        }
         for network in &ours.run.networks {
-            let found = network
-                .needs
-                .iter()
-                .find(|n| n.label == *wanted.measure.as_ref());
+            let mut needs = network.needs.iter();
+            let found = needs.find(|n| n.label == *wanted.measure.as_ref());
+            let found = found.map(|need| without(need, &wanted.except));
+            let found = found.as_ref();
             let (answer, sure) = match (&network.advice, found) {
                 (Advice::Invalid, _) => ("-".to_owned(), "the results must not be used".to_owned()),
                 (_, None) => continue,
@@ -112,7 +122,16 @@ fn needs(finding: &Finding) -> Vec<Vec<String>> {
                     let words = format!("so far {} lower than {best}", arms.join(", "));
                     ("undecided".to_owned(), words)
                 }
+                (_, Some(need)) if need.best.is_empty() => {
+                    let undecided = need.undecided.join(", ");
+                    ("undecided".to_owned(), format!("among {undecided}"))
+                }
                 (_, Some(need)) => (need.best.join(" or "), sure(ours, network, need)),
+            };
+            let (answer, sure) = match senders(findings, finding, wanted, &network.name)? {
+                Some((true, range)) => (answer, format!("{sure}; by server {range}")),
+                Some((false, range)) => ("depends on the server".to_owned(), range),
+                None => (answer, sure),
             };
             rows.push(vec![
                 format!("{} ({})", network.name, network.numbers),
@@ -123,12 +142,72 @@ fn needs(finding: &Finding) -> Vec<Vec<String>> {
             ]);
         }
     }
-    rows
+    Ok(rows)
+}
+
+/// Returns a need without arms that no app should take.
+fn without(need: &report::Need, except: &[Spanned<String>]) -> report::Need {
+    let is_kept = |arm: &String| !except.iter().any(|other| other.as_ref() == arm);
+    let mut need = need.clone();
+    need.best.retain(is_kept);
+    need.undecided.retain(is_kept);
+    need.leaning.retain(|leaning| is_kept(&leaning.arm));
+    need
+}
+
+/// Returns whether an answer on a network holds for every sender that was measured, and their range in words. `None` if
+/// only one was measured.
+fn senders(
+    findings: &[Finding],
+    finding: &Finding,
+    need: &Need,
+    network: &str,
+) -> Result<Option<(bool, String)>, ConfigError> {
+    let mut found = Vec::new();
+    for senders in need.senders.iter().filter(|s| s.network == network) {
+        let studies = || findings.iter().map(|finding| finding.name.as_str());
+        finding.known("study", &senders.study, studies())?;
+        let study = findings.iter().find(|f| f.name == *senders.study.as_ref());
+        let Some(ours) = study.and_then(|study| study.ours.get(senders.run.as_ref())) else {
+            let message = "this run was not made yet";
+            return Err(finding.error(&senders.run.span(), message));
+        };
+        finding.known("measure", &senders.measure, ours.measures())?;
+        let against = senders.against.as_ref();
+        for arm in &senders.arms {
+            let named = senders.named.as_deref().unwrap_or(network);
+            let place = ours.place(named, senders.measure.as_ref(), arm.as_ref());
+            let comparison = ours.compare(&place, against);
+            let Some((comparison, ns)) =
+                comparison.and_then(|c| Some((c.verdict, c.difference.value?)))
+            else {
+                let message = format!("{named} has no comparison of it with `{against}`");
+                return Err(finding.error(&arm.span(), message));
+            };
+            let size = match comparison {
+                Verdict::Faster | Verdict::Slower => format!("{} ", report::duration(ns.abs())),
+                _ => String::new(),
+            };
+            let words = format!(
+                "{size}{} ({})",
+                report::verdict_words(comparison),
+                arm.as_ref()
+            );
+            found.push((ns, comparison, words, against));
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (Some(slowest), Some(fastest)) = (found.first(), found.last()) else {
+        return Ok(None);
+    };
+    let agree = found.iter().all(|(_, verdict, ..)| *verdict == slowest.1);
+    let range = format!("{} to {}, against {}", slowest.2, fastest.2, slowest.3);
+    Ok(Some((agree && slowest.1.is_decided(), range)))
 }
 
 /// Returns how sure a recommendation is: its gain over the baseline, or that there is none, and what
 /// is undecided.
-fn sure(ours: &Ours, network: &Network, need: &Need) -> String {
+fn sure(ours: &Ours, network: &Network, need: &report::Need) -> String {
     let baseline = &ours.run.baseline;
     let rival = need.best.iter().find(|arm| *arm != baseline);
     let compared = rival.and_then(|arm| {
@@ -144,7 +223,8 @@ fn sure(ours: &Ours, network: &Network, need: &Need) -> String {
             )
         }
         Some(c) => format!(
-            "no difference within {}, {}",
+            "{} within {}, {}",
+            report::verdict_words(c.verdict),
             report::duration(c.margin_ns),
             count(c.difference.blocks, "block")
         ),

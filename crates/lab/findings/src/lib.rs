@@ -10,10 +10,13 @@
 //! 3. [`build`] reads `findings/`, and decides the comparisons again by the report's own code
 //!    (`decided`). A page and its run's report thus have the same verdicts and intervals.
 //! 4. Each claim is judged by its rule (`outcome`). `page`, `chart` and `index` only lay out;
-//!    sentences get their numbers from the data (`fill`), and so do `tables` in a page that people write.
+//!    sentences get their numbers from the data (`fill`), and so do `tables` in a page that people write, and the
+//!    `front` of the index.
 //!
 //! The same files give the same bytes. A missing name, a missing published figure and one that no
 //! claim selects are errors with file and line.
+
+#![forbid(unsafe_code)]
 
 mod answer;
 mod blocks;
@@ -23,6 +26,7 @@ mod cost;
 mod decided;
 mod fill;
 mod finding;
+mod front;
 mod index;
 mod outcome;
 mod page;
@@ -136,7 +140,9 @@ pub fn build(root: &Path) -> Result<BTreeMap<PathBuf, String>, FindingsError> {
         .iter()
         .map(|name| Finding::read(root, name))
         .collect::<Result<Vec<Finding>, FindingsError>>()?;
-    let mut files = BTreeMap::from([(PathBuf::from(PAGE), index::index(&findings)?)]);
+    let front = front::front(root, &findings)?;
+    let index = index::index(front.as_deref(), &findings)?;
+    let mut files = BTreeMap::from([(PathBuf::from(PAGE), index)]);
     for finding in &findings {
         if !finding.ours.is_empty() {
             let dir = Path::new(&finding.name);

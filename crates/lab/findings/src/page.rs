@@ -188,7 +188,22 @@ fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> 
         ),
         None => String::new(),
     };
-    table(&head, &rows) + &note
+    table(&head, &rows) + &note + &reasons(answers)
+}
+
+/// Returns the measured reasons of the differences.
+fn reasons(answers: &[Answer<'_>]) -> String {
+    let line = |answer: &Answer<'_>| {
+        let reason = answer.reason?;
+        let (arm, network) = (answer.question.arm.as_ref(), answer.network);
+        let lead = format!("- {arm}, {network}, {}: ", answer.question.measure.as_ref());
+        Some(plain(&lead) + &plain(&reason.words) + "\n")
+    };
+    let lines: String = answers.iter().filter_map(line).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("\nMeasured parts of these differences:\n\n{lines}"),
+    }
 }
 
 /// Returns the words for whether a comparison shows what the published result rests on.

@@ -1,7 +1,7 @@
 //! `run.json`: the facts of a run that its page shows besides the values by block.
 
 use record::{Host, RunData};
-use report::{AaCheck, Advice, CellCounts, Configuration, Need, Role, Summary};
+use report::{AaCheck, Advice, CellCounts, Configuration, Need, ReasonOutcome, Role, Summary};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -60,6 +60,25 @@ pub(crate) struct Run {
     pub(crate) networks: Vec<Network>,
     /// Every arm without A/A arms, in the study's order.
     pub(crate) arms: Vec<Arm>,
+    /// The measured reasons of decided differences from the baseline, by the report. None before records had parts.
+    #[serde(default)]
+    pub(crate) reasons: Vec<Reason>,
+}
+
+/// Why an arm differs from the baseline in a measure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reason {
+    /// The network.
+    pub(crate) network: String,
+    /// The label of the measure.
+    pub(crate) measure: String,
+    /// The arm.
+    pub(crate) arm: String,
+    /// Whether the parts explain the difference.
+    pub(crate) explains: bool,
+    /// The largest parts in words, or why they are no reason.
+    pub(crate) words: String,
 }
 
 /// A network of the run.
@@ -138,8 +157,34 @@ impl Run {
                 })
                 .collect(),
             arms: arms(&run.arms, summary),
+            reasons: reasons(summary),
         }
     }
+
+    /// Returns the reason of a difference from the baseline.
+    pub(crate) fn reason(&self, network: &str, measure: &str, arm: &str) -> Option<&Reason> {
+        let of = (network, measure, arm);
+        let mut reasons = self.reasons.iter();
+        reasons.find(|r| (r.network.as_str(), r.measure.as_str(), r.arm.as_str()) == of)
+    }
+}
+
+fn reasons(summary: &Summary) -> Vec<Reason> {
+    let mut found = Vec::new();
+    for network in &summary.networks {
+        for arm in network.arms.iter().filter(|arm| arm.role != Role::Repeat) {
+            for (measure, comparison) in arm.comparisons() {
+                found.extend(comparison.reason.as_ref().map(|reason| Reason {
+                    network: network.name.clone(),
+                    measure: measure.label.clone(),
+                    arm: arm.name.clone(),
+                    explains: reason.outcome == ReasonOutcome::Explained,
+                    words: reason.words.clone(),
+                }));
+            }
+        }
+    }
+    found
 }
 
 fn arms(asked: &[record::Arm], summary: &Summary) -> Vec<Arm> {

@@ -30,6 +30,7 @@ impl Copy {
             "made-up/made-up.csv",
             "waiting/claims.toml",
             "figures.md",
+            "front.toml",
         ] {
             let to = copy.0.path().join(file);
             fs::create_dir_all(to.parent().unwrap()).unwrap();
@@ -146,22 +147,22 @@ fn mistakes_in_claims_are_errors_with_file_and_line() {
         (
             "[\"image\", \"bytes on the wire\"]",
             "[\"imag\"]",
-            "made-up/claims.toml:108: unknown measure `imag` (did you mean",
+            "made-up/claims.toml:117: unknown measure `imag` (did you mean",
         ),
         (
             "arms = [\"hyper h2\", \"quinn h3\"]",
             "arms = [\"hyper h2\", \"quin h3\"]",
-            "made-up/claims.toml:109: unknown arm `quin h3` (did you mean",
+            "made-up/claims.toml:118: unknown arm `quin h3` (did you mean",
         ),
         (
             "arms = [\"hyper h2\", \"quinn h3\"]",
             "arms = [\"hyper h2\"]",
-            "made-up/claims.toml:106: a table has two arms or more",
+            "made-up/claims.toml:115: a table has two arms or more",
         ),
         (
             "page = \"figures.md\"",
             "",
-            "made-up/claims.toml:106: a table needs a `page` to stand in",
+            "made-up/claims.toml:115: a table needs a `page` to stand in",
         ),
         (
             "name = \"images\"",
@@ -256,6 +257,8 @@ fn pairs_that_were_not_extracted_are_errors() {
 #[test]
 fn networks_whose_results_must_not_be_used_decide_nothing() {
     let copy = Copy::new();
+    // A front says what such a network no longer shows.
+    fs::remove_file(copy.0.path().join("front.toml")).unwrap();
     assert!(copy.page().contains("Ours: **not the same**"));
     let run = "made-up/made-up.json";
     let text = fs::read_to_string(copy.0.path().join(run)).unwrap();
@@ -281,7 +284,7 @@ fn mistakes_in_a_page_with_tables_are_errors_with_file_and_line() {
         (
             "<!-- findings: images -->",
             "",
-            "made-up/claims.toml:106: figures.md has no line `<!-- findings: images -->`",
+            "made-up/claims.toml:115: figures.md has no line `<!-- findings: images -->`",
         ),
         (
             "And this.",
@@ -292,6 +295,137 @@ fn mistakes_in_a_page_with_tables_are_errors_with_file_and_line() {
         let copy = Copy::new();
         let found = copy.edit("figures.md", from, to).error();
         assert!(found.contains(error), "{found}");
+    }
+}
+
+#[test]
+fn mistakes_in_the_front_are_errors_with_file_and_line() {
+    for (from, to, error) in [
+        (
+            "columns = [\"4G\", \"LAN\"]",
+            "columns = []",
+            "front.toml:10: a row has a network for each of the 0 columns",
+        ),
+        (
+            "study = \"made-up\"",
+            "study = \"mad-up\"",
+            "front.toml:8: unknown study `mad-up` (did you mean `made-up`?)",
+        ),
+        (
+            "study = \"made-up\"",
+            "study = \"waiting\"",
+            "front.toml:8: run waiting was not made yet",
+        ),
+        (
+            "\"lan\"]\nmeasure = \"image\"",
+            "\"lam\"]\nmeasure = \"image\"",
+            "front.toml:9: unknown network `lam`",
+        ),
+        (
+            "measure = \"image\"",
+            "measure = \"imag\"",
+            "front.toml:10: unknown measure `imag`",
+        ),
+        (
+            "arm = \"hyper h2\"",
+            "arm = \"hyper h4\"",
+            "front.toml:11: unknown arm `hyper h4`",
+        ),
+        (
+            "{image.2}",
+            "{image.3}",
+            "front.toml:13: nothing is named `image.3`",
+        ),
+        (
+            "{image.1}",
+            "{image}",
+            "front.toml:2: nothing is named `image`",
+        ),
+        (
+            "within_ms = 5",
+            "within_ms = 0.001",
+            "front.toml:31: the run no longer shows this: ",
+        ),
+        ("take =", "tak =", "unknown field `tak`"),
+    ] {
+        let copy = Copy::new();
+        let found = copy.edit("front.toml", from, to).error();
+        assert!(found.contains(error), "{to}: {found}");
+    }
+}
+
+/// An arm that no app should take is not named, however fast it is.
+#[test]
+fn excepted_arms_are_not_recommended() {
+    let copy = Copy::new();
+    let claims = "made-up/claims.toml";
+    let row = |copy: &Copy| {
+        let index = build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
+        let mut rows = index
+            .lines()
+            .filter(|line| line.starts_with("| 4g-tether "));
+        rows.next().unwrap().to_owned()
+    };
+    let words = "words = \"an image\"";
+    let with = |arms: &str| format!("{words}\nexcept = {arms}");
+    assert!(row(&copy).contains("| hyper h2 | no other is faster; undecided: hyper h1 |"));
+    copy.edit(claims, words, &with("[\"hyper h1\"]"));
+    assert!(row(&copy).contains("| hyper h2 | no other is faster |"));
+    let copy = Copy::new();
+    copy.edit(claims, words, &with("[\"hyper h2\"]"));
+    assert!(row(&copy).contains("| undecided | among hyper h1 |"));
+    let copy = Copy::new();
+    let error = copy.edit(claims, words, &with("[\"hyper h4\"]")).error();
+    assert!(
+        error.contains("claims.toml:104: unknown arm `hyper h4`"),
+        "{error}"
+    );
+}
+
+/// An answer that servers disagree on names none.
+#[test]
+fn answers_depend_on_the_server_where_servers_disagree() {
+    let copy = Copy::new();
+    let index = || build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
+    let row = |index: &str| {
+        let mut rows = index.lines().filter(|line| line.starts_with("| lan "));
+        rows.next().unwrap().to_owned()
+    };
+    let disagree = row(&index());
+    assert!(disagree.contains("| depends on the server |"), "{disagree}");
+    let (slowest, fastest) = disagree.split_once(" to ").unwrap();
+    assert!(
+        slowest.ends_with("| no difference (hyper h1)"),
+        "{disagree}"
+    );
+    assert!(
+        fastest.contains("faster (quinn h3), against hyper h2"),
+        "{disagree}"
+    );
+    let claims = "made-up/claims.toml";
+    copy.edit(
+        claims,
+        "arms = [\"quinn h3\", \"hyper h1\"]",
+        "arms = [\"quinn h3\"]",
+    );
+    let agree = row(&index());
+    assert!(!agree.contains("depends on the server"), "{agree}");
+    assert!(agree.contains("by server"), "{agree}");
+    for (from, to, error) in [
+        (
+            "run = \"made-up\"",
+            "run = \"other\"",
+            "claims.toml:107: this run was not made yet",
+        ),
+        (
+            "named = \"4g-tether\"",
+            "named = \"4g\"",
+            "claims.toml:111: 4g has no comparison of it with `hyper h2`",
+        ),
+    ] {
+        let copy = Copy::new();
+        let found = copy.edit(claims, from, to).error();
+        assert!(found.contains(error), "{to}: {found}");
     }
 }
 
