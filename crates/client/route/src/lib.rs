@@ -11,6 +11,9 @@
 //! | Is a connection open that can take the request? | it always beats opening one | `choice`, `room` |
 //! | QUIC, TCP, or both, and how much later the second? | what is known of HTTP/3 to this origin on this network, and the RTT | `race_policy`, `race` |
 //! | Both are open: which? | what was learnt from requests before: *faster*, *slower*, *no difference*, *cannot tell* | `choice`, `learn` |
+//! | Is HTTP/3 broken here? | failures while TCP works | `h3_status` |
+//! | Does a long body come too slowly? | its rate, and a part of it over the other transport | `rate_monitor` |
+//! | How many requests does the server take on a connection? | closed connections over HTTP/3 | `quota` |
 //! | Is this connection dead? | a packet that must be acknowledged was not | `path_monitor`, `paths` |
 //! | May the request be sent again? | if the peer cannot have acted, or acting twice does no harm | `resend`; while a copy is under way `paths` and `unanswered`; to a server that restarts `restart` |
 //!
@@ -101,6 +104,8 @@
 //! assert!(matches!(router.poll(), Some(Command::Resolve { .. })));
 //! assert_eq!(router.poll(), None);
 //! ```
+
+#![forbid(unsafe_code)]
 
 pub mod alt_svc;
 mod bounds;
