@@ -43,7 +43,7 @@ SPHINX = $(TARGET)/tools/sphinx/bin/sphinx-build
 MADE = -name build -o -name node_modules -o -name runs -o -name target -o -name __pycache__
 PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name '*.cs' -o -name '*.h' -o -name '*.py'
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects site deny advisories fuzz bench size doctor stacks build clean
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects site deny notices advisories fuzz bench size doctor stacks build clean
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -180,6 +180,10 @@ $(SPHINX): docs/site/requirements.txt
 # Checks the licences and sources of all dependencies, and that none is banned (deny.toml).
 deny:
 	$(CARGO) deny check licenses bans sources
+
+# Checks that there is a licence text of everything that is linked into the command and the two libraries.
+notices:
+	for package in commute commute-client-c commute-client-jvm; do release/notices $$package >/dev/null || exit 1; done
 
 # Checks all dependencies against the RustSec advisories, which are fetched from GitHub.
 advisories:
