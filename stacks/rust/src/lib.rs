@@ -24,6 +24,8 @@
 //! Nothing is retried. A connection found closed is replaced before a call is sent on it; one
 //! that breaks during a call fails the call.
 
+#![forbid(unsafe_code)]
+
 pub mod auth;
 pub mod body;
 pub mod call_error;

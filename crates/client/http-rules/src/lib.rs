@@ -7,6 +7,8 @@
 //!
 //! Each [`Violation`] names the section that it breaks.
 
+#![forbid(unsafe_code)]
+
 mod body;
 mod request;
 mod response;

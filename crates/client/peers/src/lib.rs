@@ -5,6 +5,8 @@
 //! [`Case`] makes scripts from a seed together with their [`Truth`]: what a correct client makes of them.
 //! [`check_outcomes`] compares what a client makes of many cases with that.
 
+#![forbid(unsafe_code)]
+
 mod case;
 mod credentials;
 mod fields;

@@ -1,5 +1,6 @@
 //! The `commute` command: one file or folder per verb; this file only dispatches.
 
+#![forbid(unsafe_code)]
 // They panic when the reader has gone; `out` has what to use instead.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -18,6 +18,8 @@
 //!
 //! [`matrix`] uses the same runners to check that every language reads what every other writes.
 
+#![forbid(unsafe_code)]
+
 pub mod matrix;
 pub mod measure;
 

@@ -9,6 +9,8 @@
 //!
 //! Messages stay short whatever the text contains, and hold no control characters.
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod quantity;
 

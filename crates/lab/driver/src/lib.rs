@@ -29,6 +29,8 @@
 //!
 //! This crate has no network stack.
 
+#![forbid(unsafe_code)]
+
 pub mod clock;
 pub mod codec_runner;
 pub mod env;

@@ -14,6 +14,8 @@
 //!
 //! `doctor` measures known physics with the same machinery, `conformance` checks drivers with it.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod cell;
 mod conformance;

@@ -14,6 +14,8 @@
 //! - A [`Codec`] encodes and decodes messages, and treats all input as untrusted.
 //! - An [`Answer`] tells a server how to answer a request of a study's own.
 
+#![forbid(unsafe_code)]
+
 #[macro_use]
 mod message;
 

@@ -14,6 +14,8 @@
 //! Names come from files that anyone may write: `maud` escapes them, and characters that change what
 //! is around them ([`is_interpreted`]) are replaced in the whole document.
 
+#![forbid(unsafe_code)]
+
 mod axis;
 mod document;
 mod dots;

@@ -27,6 +27,8 @@
 //! - Flow control never blocks: receive windows are taken as wide enough, which beyond about a
 //!   megabyte per round trip they are not.
 
+#![forbid(unsafe_code)]
+
 mod congestion;
 mod handshake;
 mod pacer;

@@ -53,6 +53,8 @@
 //!
 //! Nothing here reads a clock, a file or a random source; `clippy-core.toml` bans them.
 
+#![forbid(unsafe_code)]
+
 mod binomial;
 mod ends;
 mod estimate;

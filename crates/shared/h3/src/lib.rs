@@ -50,6 +50,8 @@
 //! quinn does not report whether a handshake resumed a session. [`CountingVerifier`] does: such a handshake verifies no
 //! certificates.
 
+#![forbid(unsafe_code)]
+
 mod accepted;
 mod connection;
 mod control;

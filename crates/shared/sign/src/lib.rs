@@ -33,6 +33,8 @@
 //!
 //! A core: no clock, no random numbers, no input or output. The caller passes the time and the nonce.
 
+#![forbid(unsafe_code)]
+
 mod base;
 mod chunks;
 mod digest;

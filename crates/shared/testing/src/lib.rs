@@ -1,6 +1,8 @@
 //! Helpers of every crate's tests: golden files, checks by a JSON Schema, skips that are loud and counted, browsers,
 //! and programs that only tests start.
 
+#![forbid(unsafe_code)]
+
 mod browser;
 mod example;
 mod firefox;

@@ -4,13 +4,14 @@
 //! Crates cannot depend on each other in a circle, modules can. Imports are read from the source, without tests. Those
 //! between a module and one inside it do not count: the outer one is made of the inner ones.
 //!
-//! Docs of functions begin with a verb.
+//! Docs of functions begin with a verb. Crates without unsafe code forbid it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod docs;
 mod graph;
 mod imports;
+mod unsafe_code;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,14 @@ const KNOWN: &[(&str, &[&str], &str)] = &[(
     ],
     "one type of message carries whatever the app, the engine and its connections tell each other",
 )];
+
+#[test]
+fn crates_without_unsafe_code_forbid_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let mut crates = crates(&root);
+    crates.retain(|folder| unsafe_code::could_forbid(&folder.join("src")));
+    assert!(crates.is_empty(), "add #![forbid(unsafe_code)]: {crates:?}");
+}
 
 /// Checks each crate as a whole, and its outermost modules alone: each with all inside it.
 #[test]
