@@ -39,11 +39,12 @@ SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHEC
 VALE_VERSION = 3.21.0
 VALE = $(TARGET)/tools/vale-$(VALE_VERSION)/vale
 SPHINX = $(TARGET)/tools/sphinx/bin/sphinx-build
+RECOMPUTE = $(TARGET)/tools/recompute
 # Names of folders that builds and runs make, and of files with prose.
 MADE = -name build -o -name node_modules -o -name runs -o -name target -o -name __pycache__
 PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name '*.cs' -o -name '*.h' -o -name '*.py'
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects site deny notices advisories fuzz bench size doctor stacks build clean
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects site deny notices advisories fuzz bench size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -145,6 +146,18 @@ mutants:
 # Makes the pages of findings/ from the claims, published figures and kept values there.
 findings:
 	$(CARGO) run --quiet --bin commute -- findings
+
+# Recomputes the figures of findings/ with NumPy and SciPy, by other code, and compares them with the pages. Then
+# changes copies of the pages and of the values, and fails if a change is not found. Takes ten seconds.
+recompute: $(RECOMPUTE)/installed
+	$(RECOMPUTE)/bin/python3 findings/recompute/recompute.py
+	$(RECOMPUTE)/bin/python3 findings/recompute/recompute.py --self-test
+
+$(RECOMPUTE)/installed: findings/recompute/requirements.txt
+	python3 -m venv --clear $(RECOMPUTE)
+	$(RECOMPUTE)/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+		--requirement findings/recompute/requirements.txt
+	@touch $@
 
 lint:
 	$(CARGO) fmt --all --check
