@@ -66,7 +66,8 @@ class Engine:
 
     def opened(self, call, number):
         """Notes the connection that a settled call opened; returns it."""
-        protocol = call.protocol or self.protocol
+        # Cronet names no protocol of a call that was given up before its answer.
+        protocol = call.protocol or (None if self.protocol == "auto" else self.protocol)
         connection = Connection(number, False, *self.spent_ticket(call))
         self.connections.append((call.origin, protocol, call.facts.start_ns, connection))
         return connection
@@ -77,7 +78,7 @@ class Engine:
         If none was to its own origin, Chromium took one to another (RFC 9113 section 9.1.1).
         """
         fitting = [(origin, connection) for origin, protocol, start_ns, connection in reversed(self.connections)
-                   if call.protocol in (protocol, None) and start_ns < call.facts.end_ns]
+                   if (protocol is None or call.protocol in (protocol, None)) and start_ns < call.facts.end_ns]
         own = [connection for origin, connection in fitting if origin == call.origin]
         for connection in own or [connection for _, connection in fitting]:
             return Connection(connection.number, True, connection.resumed, False)
