@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from checks import Checks, Row, Table, elements, plain
+from front import Front
 from kept import Object, Place, Run
 from pages import block_count, exactly, version
 from procedure import Decided
@@ -26,8 +27,9 @@ class ExpectedTable(NamedTuple):
 class Index:
     """`findings/README.md`."""
 
-    def __init__(self, studies: list[Study], checks: Checks) -> None:
-        self.checks = checks
+    def __init__(self, studies: list[Study], front: Front | None, checks: Checks) -> None:
+        self.checks, self.front = checks, front
+        self.by_name = {study.name: study for study in studies}
         self.published = [study for study in studies if not study.claims.get("own")]
         self.own = [study for study in studies if study.claims.get("own")]
 
@@ -36,7 +38,8 @@ class Index:
         expected = iter(self.expected())
         for element in elements(text):
             if not isinstance(element, Table):
-                if FIGURES.search(element.text):
+                is_of_front = self.front is not None and self.front.line(element)
+                if not is_of_front and FIGURES.search(element.text):
                     self.checks.problem(element.number, element.text, "a line without figures")
                 continue
             table = next(expected, None)
@@ -48,12 +51,15 @@ class Index:
                 table.compare(row, *of)
         for table in expected:
             self.checks.problem(len(text.splitlines()), "the end of the page", " | ".join(table.head))
+        if self.front:
+            self.front.end()
 
     def expected(self) -> list[ExpectedTable]:
         needs = ("network", "need", "use", "spread in the lab", "study")
         studies = ("study", "question", "measured", "claims", "outcomes")
         cause = "what is known of the cause"
-        tables = [ExpectedTable(needs, list(self.needs()), self.need)]
+        tables = [ExpectedTable(self.front.head(), self.front.rows(), self.front.row)] if self.front else []
+        tables.append(ExpectedTable(needs, list(self.needs()), self.need))
         for column, group in (("published claim", self.published), ("promise", self.own)):
             tables += [ExpectedTable(studies, [(study,) for study in group], self.study),
                        ExpectedTable(("study", column, "ours", cause), list(self.contradicted(group)),
@@ -66,6 +72,7 @@ class Index:
                 run = study.run_of(wanted)
                 for network in run.about["networks"] if run else []:
                     found = next((need for need in network["needs"] if need["label"] == wanted["measure"]), None)
+                    found = without(found, wanted.get("except", [])) if found else None
                     if found or network["advice"]["advice"] == "invalid":
                         yield study, run, network, wanted, found
 
@@ -103,7 +110,21 @@ class Index:
         if need is None or network["advice"]["advice"] == "invalid":
             checks.copy(row.number, f"{use} {spread}", "- the results must not be used")
             return
+        ranges = [one for one in wanted.get("sender", []) if one["network"] == network["name"]]
+        if ranges:
+            found = re.fullmatch(r"(?:(.*); by server )?(.*), against (.*)", spread)
+            if not found:
+                checks.problem(row.number, spread, "a range of servers")
+                return
+            agree = self.servers(row.number, found[2], found[3], network["name"], ranges)
+            if not agree:
+                checks.copy(row.number, f"{use} {found[1]}", "depends on the server None")
+                return
+            spread = found[1] or ""
         best = " or ".join(need["best"])
+        if not best:
+            checks.copy(row.number, f"{use} {spread}", f"undecided among {', '.join(need['undecided'])}")
+            return
         if leaning := need.get("leaning"):
             arms = ", ".join(f"{one['arm']} {one['lower_percent']} %" for one in leaning)
             checks.copy(row.number, f"{use} {spread}", f"undecided so far {arms} lower than {best}")
@@ -112,6 +133,31 @@ class Index:
         verdict, _, undecided = spread.partition("; undecided: ")
         checks.copy(row.number, undecided, ", ".join(need["undecided"]))
         self.spread(row.number, verdict, run, network["name"], need)
+
+    def servers(self, number: int, printed: str, against: str, network: str, ranges: list[Object]) -> bool:
+        """Compares the slowest and the fastest server. Reports whether the verdicts of all are one and decided."""
+        decided = []
+        for one in ranges:
+            run = self.by_name[one["study"]].runs[one["run"]]
+            for arm in one["arms"]:
+                named = one.get("named", network)
+                found = run.comparison(Place(named, one["measure"], arm, one["against"], one["measure"]))
+                decided.append((found.difference.least, arm, found))
+        decided.sort(key=lambda one: -one[0])
+        named = f" ({decided[0][1]}) to "
+        first, _, last = printed.partition(named)
+        if not last:
+            self.checks.problem(number, printed, f"a range from {decided[0][1]} to {decided[-1][1]}")
+            return False
+        last = last.removesuffix(f" ({decided[-1][1]})")
+        for text, (_, _, found) in ((first, decided[0]), (last, decided[-1])):
+            size, _, verdict = text.rpartition(" ") if found.verdict in ("faster", "slower") else ("", "", text)
+            self.checks.word(number, verdict, found.verdict)
+            if size:
+                self.checks.figure(number, size, exactly(abs(found.difference.least)))
+        self.checks.copy(number, against, ranges[0]["against"])
+        verdicts = {found.verdict for _, _, found in decided}
+        return len(verdicts) == 1 and verdicts != {"cannot tell"}
 
     def spread(self, number: int, printed: str, run: Run, network: str, need: Object) -> None:
         """Compares the lead of the first arm that is named and is not the baseline."""
@@ -137,6 +183,13 @@ class Index:
             verdict, _, margin = lead.partition(" within ")
             checks.word(number, verdict, decided.verdict)
             checks.figure(number, margin, exactly(decided.margin))
+
+
+def without(need: Object, excepted: list[str]) -> Object:
+    """Returns a need without arms that no app should take."""
+    kept = {key: [arm for arm in need[key] if arm not in excepted] for key in ("best", "undecided")}
+    leaning = [one for one in need.get("leaning", []) if one["arm"] not in excepted]
+    return need | kept | {"leaning": leaning}
 
 
 class Tables:

@@ -149,6 +149,23 @@ class StudyPage:
                 self.checks.word(number, blocks, block_count([one.blocks for one in decided]))
             yield Expected(r"Intervals of differences and factors cover (.*), those of an arm 95 %; (.*)\. "
                            r"A factor above 1 favours the arm\.", note)
+        yield from self.reasons(answers)
+
+    def reasons(self, answers: list[Answer]) -> Iterator[Expected]:
+        """Expects the measured parts of differences from the baseline, which the run keeps as words."""
+        lines = []
+        for answer in answers:
+            place, run = answer.place, answer.run
+            if place.against != run.about["baseline"] or place.measure != place.against_measure:
+                continue
+            key = (place.network, place.measure, place.arm)
+            kept = {(one["network"], one["measure"], one["arm"]): one["words"] for one in run.about.get("reasons", [])}
+            if key in kept:
+                lines.append(f"- {place.arm}, {place.network}, {place.measure}: {kept[key]}")
+        if lines:
+            yield self.copy("Measured parts of these differences:")
+        for line in lines:
+            yield self.copy("(.*)", line)
 
     def coverages(self, number: int, printed: str, coverages: set[float]) -> None:
         """Compares the coverages of a table. Two that round to the same are printed once."""

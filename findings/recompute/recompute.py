@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chart import Chart
 from checks import Checks
+from front import FRONT, Front
 from index import Index, Tables
 from kept import Place, Run, array, has_one_value, kind_of
 from pages import StudyPage, compare_all
@@ -42,7 +43,9 @@ def compare(root: Path) -> list[Checks]:
 
 def compare_index(root: Path, studies: list[Study]) -> Checks:
     checks = Checks("findings/README.md")
-    Index(studies, checks).compare((root / checks.file).read_text())
+    findings = root / "findings"
+    front = Front(findings, studies, checks) if (findings / FRONT).exists() else None
+    Index(studies, front, checks).compare((root / checks.file).read_text())
     return checks
 
 
