@@ -100,6 +100,25 @@ fn assumed_networks_are_flagged() {
     assert!(!with("derived").contains("assumed"));
 }
 
+/// Either may be the cause of a difference between protocols.
+#[test]
+fn sentence_names_different_versions_of_tls_and_ip() {
+    let one = data(&quickstart(), &["true-metro"], 10, 1);
+    let mut cells = one.cells().to_vec();
+    for cell in &mut cells {
+        let is_arm = cell.arm == "quinn h3";
+        for connection in &mut cell.connections {
+            connection.tls_version = if is_arm { "TLSv1_2" } else { "TLSv1_3" }.into();
+            connection.ip_version = Some(if is_arm { 6 } else { 4 });
+        }
+    }
+    let data = RunData::new(one.run().clone(), cells).unwrap();
+    let sentence = &summarise(&data).networks[0].sentence;
+    for note in ["Note: IP version 6 instead of 4.", "Note: TLS 1.2 instead of 1.3."] {
+        assert!(sentence.contains(note), "{sentence}");
+    }
+}
+
 #[test]
 fn less_reliable_arm_is_not_recommended() {
     let mut arms = quickstart();

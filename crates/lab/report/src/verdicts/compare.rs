@@ -315,6 +315,18 @@ pub(crate) fn caveats(arm: &ArmSummary, baseline: &ArmSummary) -> Vec<String> {
             ));
         }
     }
+    // TLS 1.2 takes a round trip more.
+    for difference in &arm.differences {
+        if ["TLS", "IP version"].contains(&difference.what.as_str()) {
+            let version = |value: &str| value.replace("TLSv1_", "1.");
+            caveats.push(format!(
+                "{} {} instead of {}",
+                difference.what,
+                version(&difference.arm),
+                version(&difference.baseline)
+            ));
+        }
+    }
     let wait_ns = |arm: &ArmSummary| arm.costs.cpu_wait.as_ref().and_then(|q| q.value);
     if let (Some(one), Some(other)) = (wait_ns(arm), wait_ns(baseline))
         && (one - other).abs() > CPU_WAIT_CAVEAT_NS
