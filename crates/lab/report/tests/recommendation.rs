@@ -114,7 +114,10 @@ fn sentence_names_different_versions_of_tls_and_ip() {
     }
     let data = RunData::new(one.run().clone(), cells).unwrap();
     let sentence = &summarise(&data).networks[0].sentence;
-    for note in ["Note: IP version 6 instead of 4.", "Note: TLS 1.2 instead of 1.3."] {
+    for note in [
+        "Note: IP version 6 instead of 4.",
+        "Note: TLS 1.2 instead of 1.3.",
+    ] {
         assert!(sentence.contains(note), "{sentence}");
     }
 }
