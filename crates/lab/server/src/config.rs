@@ -190,6 +190,8 @@ impl Congestion {
 pub struct Limits {
     /// Concurrent connections, over all ports and both transports together.
     pub connections: usize,
+    /// Those of one address, or of one network of 64 bits with IPv6: one client cannot take all.
+    pub connections_of_one_address: usize,
     /// Unfinished QUIC handshakes per port. Beyond, a Retry makes further clients validate their
     /// address first (RFC 9000 section 8.1.2), so that floods of forged first packets cost
     /// nothing. Below, there is no Retry.
@@ -230,6 +232,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 8192,
+            connections_of_one_address: 4096,
             half_open: 256,
             header_bytes: 16 << 10,
             body_bytes: 1 << 30,

@@ -38,6 +38,7 @@
 //! the driver. Anyone who can see early data can replay it; every route is safe to repeat.
 
 mod accounting;
+mod admission;
 mod answers;
 mod auth;
 mod body;

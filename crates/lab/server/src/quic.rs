@@ -110,7 +110,9 @@ impl Port {
     pub(crate) async fn run(self, shared: Arc<Shared>) {
         let accept = || shared.draining.run_until_cancelled(self.endpoint.accept());
         while let Some(Some(incoming)) = accept().await {
-            let Ok(permit) = shared.connection_permits.clone().try_acquire_owned() else {
+            let place = shared.admission.try_place();
+            let address = incoming.remote_address();
+            let Some(admitted) = place.and_then(|place| place.admit(address.ip())) else {
                 incoming.refuse();
                 continue;
             };
@@ -123,7 +125,6 @@ impl Port {
             }
             let (task_shared, congestion) = (shared.clone(), self.congestion);
             let qlog = self.qlog.clone();
-            let address = incoming.remote_address();
             let stalling = self.stall.as_ref().map(|stall| stall.connection(address));
             shared.tasks.spawn(async move {
                 let connecting = match qlog {
@@ -140,7 +141,7 @@ impl Port {
                 };
                 let serving = serve(connecting, peer, half_open, stalling.as_ref(), &task_shared);
                 task_shared.aborted.run_until_cancelled(serving).await;
-                drop(permit);
+                drop(admitted);
             });
         }
         // Refuses further clients at once.

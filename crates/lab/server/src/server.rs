@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::admission::Admission;
 use crate::answers;
 use crate::auth::{self, Authenticator};
 use crate::config::{Config, QuicFault};
@@ -92,7 +92,7 @@ impl Server {
         let router = inject(router, config.faults);
         let shared = Arc::new(Shared {
             router: auth::require(router, authenticator),
-            connection_permits: Arc::new(Semaphore::new(config.limits.connections)),
+            admission: Admission::new(&config.limits),
             limits: config.limits,
             resets_quic: config.quic_fault == Some(QuicFault::Reset),
             log: log_writer,

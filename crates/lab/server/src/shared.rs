@@ -15,12 +15,12 @@ use http::{HeaderValue, Request, Response};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt as _;
 use record::server_log::{ConnectionEvent, ServerEvent, Transport};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
 use crate::accounting::RequestAccounting;
+use crate::admission::Admission;
 use crate::body::{self, CountedResponseBody};
 use crate::clock::monotonic_ns;
 use crate::config::Limits;
@@ -38,8 +38,7 @@ pub(crate) struct Shared {
     pub(crate) resets_quic: bool,
     pub(crate) log: LogWriter,
     pub(crate) chain_bytes: u64,
-    /// One permit per connection that may still be accepted.
-    pub(crate) connection_permits: Arc<Semaphore>,
+    pub(crate) admission: Arc<Admission>,
     /// Connections so far.
     pub(crate) connections: AtomicU64,
     /// Every task of every port and connection.

@@ -16,10 +16,10 @@ use record::server_log::Transport;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use crate::admission::Place;
 use crate::body::CountedResponseBody;
 use crate::connection::ConnectionContext;
 use crate::handshake::Handshake;
@@ -73,16 +73,20 @@ impl Port {
                 .run_until_cancelled(accept(&self.listener, &shared))
         };
         while let Some(accepted) = accept().await {
-            let Ok((stream, peer, permit)) = accepted else {
+            let Ok((stream, peer, place)) = accepted else {
                 // Out of file descriptors, or the client has gone already: both are temporary.
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             };
             let (options, task_shared) = (options.clone(), shared.clone());
+            let Some(admitted) = place.admit(peer.ip()) else {
+                tracing::debug!(%peer, "closed: its address has too many connections");
+                continue;
+            };
             shared.tasks.spawn(async move {
                 let serving = options.serve(stream, peer, &task_shared);
                 task_shared.aborted.run_until_cancelled(serving).await;
-                drop(permit);
+                drop(admitted);
             });
         }
     }
@@ -91,15 +95,10 @@ impl Port {
 async fn accept(
     listener: &TcpListener,
     shared: &Shared,
-) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let permit = shared
-        .connection_permits
-        .clone()
-        .acquire_owned()
-        .await
-        .map_err(io::Error::other)?;
+) -> io::Result<(TcpStream, SocketAddr, Place)> {
+    let place = shared.admission.place().await;
     let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer, permit))
+    Ok((stream, peer, place))
 }
 
 impl ConnectionOptions {

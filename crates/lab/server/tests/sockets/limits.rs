@@ -197,6 +197,49 @@ async fn connections_are_limited_and_closed_ones_replaced() {
 }
 
 #[tokio::test]
+async fn idle_connections_of_one_address_lock_nobody_out() {
+    // Each of the three ports holds a place while it waits for a TCP connection.
+    let limits = Limits {
+        connections: 12,
+        connections_of_one_address: 3,
+        ..Limits::default()
+    };
+    let server = crate::common::start(Config {
+        limits,
+        ..Config::default()
+    })
+    .await;
+    let idle_from = |address: [u8; 4]| {
+        let to = server.address;
+        async move {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind((address, 0).into()).unwrap();
+            socket.connect(to).await.unwrap()
+        }
+    };
+    let greedy = [127, 0, 0, 2];
+    let mut idle = Vec::new();
+    for _ in 0..3 {
+        idle.push(idle_from(greedy).await);
+    }
+    for _ in 0..20 {
+        let mut refused = idle_from(greedy).await;
+        // Its end, whether the kernel reports a reset or not.
+        assert!(refused.read(&mut [0]).await.is_ok_and(|bytes| bytes == 0));
+    }
+    let tls = client::tls(&server);
+    for protocol in PROTOCOLS {
+        let mut http = client::connect(protocol, server.address, &tls)
+            .await
+            .unwrap();
+        let health = http.call(request("GET", "/health", 1, "")).await;
+        assert!(health.is_ok(), "{protocol}");
+    }
+    drop(idle);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn too_many_unfinished_handshakes_cause_a_retry() {
     let limits = Limits {
         half_open: 1,
