@@ -40,6 +40,8 @@ impl<'a> Log<'a> {
                         .or_insert((r.start_ns, r.id));
                     *first = (*first).min((r.start_ns, r.id));
                 }
+                // A request that was refused fails the driver's row.
+                ServerEvent::Refused(_) => {}
                 ServerEvent::Closed(closed) => {
                     let number = closed.connection;
                     let failed = |why| Err(format!("the server's connection {number}: {why}"));

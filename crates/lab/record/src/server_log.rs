@@ -17,6 +17,8 @@ pub enum ServerEvent {
     Connection(ConnectionEvent),
     /// A request was answered, or failed.
     Request(RequestEvent),
+    /// The server refused what a client sent.
+    Refused(RefusedEvent),
     /// A connection that had completed its handshake ended.
     Closed(ClosedEvent),
 }
@@ -114,6 +116,22 @@ pub struct RequestEvent {
     /// Time to check the token, or the signature and the body's digest or codes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify_ns: Option<u64>,
+}
+
+/// A message or a connection that was refused since the client broke a rule of HTTP/2 or HTTP/3.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RefusedEvent {
+    /// The number of the connection.
+    pub connection: u64,
+    /// The stream that was refused; absent if the whole connection was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<u64>,
+    /// CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// What the client got: an error code of RFC 9113 or RFC 9114, e.g. `H3_MESSAGE_ERROR`, or the status 431.
+    pub code: String,
+    /// The rule, as far as the library reports it; otherwise empty.
+    pub reason: String,
 }
 
 /// The end of a connection, logged just before its socket is closed.

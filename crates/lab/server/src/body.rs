@@ -1,23 +1,40 @@
 //! Request and response bodies that report what passes through them to [`RequestAccounting`].
+//!
+//! What is left of a request's body is read after the response, within bounds: only at its end does it show whether the
+//! message kept the rules. Over HTTP/2 and HTTP/3 it would otherwise be cut off, unchecked.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body_util::BodyExt as _;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use crate::accounting::RequestAccounting;
 
 /// gRPC's status UNKNOWN, which stands until the trailers arrive.
 const GRPC_UNKNOWN: u16 = 2;
+/// How much of a request is read after its response, and for how long.
+const REST_BYTES: usize = 64 << 10;
+const REST_TIME: Duration = Duration::from_secs(1);
 
 /// A request's body, counted; fails when it exceeds its limit.
-struct CountedRequestBody<B> {
-    body: B,
+struct CountedRequestBody<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+{
+    /// None once it has ended or failed.
+    body: Option<B>,
     accounting: RequestAccounting,
     remaining: u64,
+    /// Where the rest is read when nobody else will; none if it is cut off.
+    rest: Option<TaskTracker>,
 }
 
 /// A request's body was not read to its end.
@@ -38,20 +55,23 @@ pub(crate) struct CountedResponseBody {
     ended: bool,
 }
 
-/// Counts a request's body, of at most `max_bytes`, and attaches its accounting as an extension.
+/// Counts a request's body, of at most `max_bytes`, and attaches its accounting as an extension. What the service leaves
+/// unread is read on by a task of `rest`.
 pub(crate) fn count_request<B>(
     request: Request<B>,
     accounting: &RequestAccounting,
     max_bytes: u64,
+    rest: Option<TaskTracker>,
 ) -> Request<Body>
 where
     B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static,
 {
     let mut request = request.map(|body| {
         Body::new(CountedRequestBody {
-            body,
+            body: Some(body),
             accounting: accounting.clone(),
             remaining: max_bytes,
+            rest,
         })
     });
     request.extensions_mut().insert(accounting.clone());
@@ -78,7 +98,7 @@ pub(crate) fn count_response(
 
 impl<B> HttpBody for CountedRequestBody<B>
 where
-    B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Unpin,
+    B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static,
 {
     type Data = Bytes;
     type Error = BodyError;
@@ -87,10 +107,17 @@ where
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else {
+        let Some(body) = &mut self.body else {
             return Poll::Ready(None);
         };
-        let frame = frame.map_err(|error| BodyError::Transport(error.into()))?;
+        let frame = match ready!(Pin::new(body).poll_frame(cx)) {
+            Some(Ok(frame)) => frame,
+            ended => {
+                self.body = None;
+                let failed = ended.and_then(Result::err);
+                return Poll::Ready(failed.map(|e| Err(BodyError::Transport(e.into()))));
+            }
+        };
         if let Some(data) = frame.data_ref() {
             let Some(remaining) = self.remaining.checked_sub(data.len() as u64) else {
                 return Poll::Ready(Some(Err(BodyError::TooLarge)));
@@ -105,11 +132,46 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(HttpBody::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let body = self.body.as_ref();
+        body.map_or(SizeHint::with_exact(0), HttpBody::size_hint)
+    }
+}
+
+impl<B> Drop for CountedRequestBody<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+{
+    fn drop(&mut self) {
+        let (Some(mut body), Some(tasks)) = (self.body.take(), &self.rest) else {
+            return;
+        };
+        if body.is_end_stream() {
+            return;
+        }
+        // Over HTTP/3 the end of most requests has arrived, but was not read.
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(&mut body).poll_frame(&mut context) {
+            Poll::Ready(None | Some(Err(_))) => return,
+            // None while the runtime shuts down.
+            _ if Handle::try_current().is_err() => return,
+            Poll::Ready(Some(Ok(_))) | Poll::Pending => {}
+        }
+        tasks.spawn(timeout(REST_TIME, read_rest(body)));
+    }
+}
+
+/// Reads what is left of a body that is of no use any more.
+async fn read_rest(mut body: impl HttpBody<Data = Bytes> + Unpin) {
+    let mut bytes = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        bytes += frame.data_ref().map_or(0, Bytes::len);
+        if bytes > REST_BYTES {
+            return;
+        }
     }
 }
 

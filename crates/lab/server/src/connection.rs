@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use record::Sender;
-use record::server_log::{ClosedEvent, ServerEvent, WindowSample};
+use record::server_log::{ClosedEvent, RefusedEvent, ServerEvent, WindowSample};
 
 use crate::clock::monotonic_ns;
 use crate::log::LogWriter;
@@ -21,6 +21,17 @@ pub(crate) struct ConnectionContext {
 }
 
 impl ConnectionContext {
+    /// Logs that a stream, or the whole connection, was refused with this code.
+    pub(crate) fn log_refused(&self, stream: Option<u64>, code: &str, reason: &str) {
+        self.log.write(ServerEvent::Refused(RefusedEvent {
+            connection: self.number,
+            stream,
+            at_ns: monotonic_ns(),
+            code: code.to_owned(),
+            reason: reason.to_owned(),
+        }));
+    }
+
     /// Logs the end of a connection whose handshake was logged.
     pub(crate) fn log_closed(&self, sender: Sender, windows: Vec<WindowSample>) {
         self.log.write(ServerEvent::Closed(ClosedEvent {

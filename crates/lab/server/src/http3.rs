@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use h3::error::{Code, StreamError};
+use h3::error::{Code, ConnectionError, LocalError, StreamError};
 use h3::quic::SendStream as _;
 use h3::server::RequestStream;
-use h3_quic::{AcceptedRequests, Connection, RecvStream, SendStream};
-use http::Response;
+use h3_quic::{AcceptedRequests, Connection, RecvStream, Refused, SendStream};
+use http::{Response, StatusCode};
 use http_body::{Body, Frame};
+use http_rules::{BodyLength, Version, Violation, check_received, check_trailers};
 use quinn::VarInt;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::accounting::RequestAccounting;
@@ -96,10 +98,48 @@ pub(crate) async fn serve(
                     () = idle() => break,
                 }
             }
-            Err(_) => return,
+            Err(error) => {
+                if let ConnectionError::Local {
+                    error: LocalError::Application { code, reason, .. },
+                } = &error
+                {
+                    context.log_refused(None, &code.to_string(), reason);
+                }
+                return;
+            }
         }
     }
     quic.close(NO_ERROR, b"");
+}
+
+/// Logs an error of a request's stream if it refuses what the client has sent. Returns whether it does.
+fn log_refused(error: &StreamError, stream: u64, context: &ConnectionContext) -> bool {
+    let (code, reason) = match error {
+        StreamError::StreamError { code, reason } => (code.to_string(), reason.clone()),
+        StreamError::HeaderTooBig {
+            actual_size,
+            max_size,
+        } => {
+            let reason = format!("a head of {actual_size} bytes, where {max_size} are accepted");
+            (
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+                    .as_str()
+                    .to_owned(),
+                reason,
+            )
+        }
+        StreamError::ConnectionError(ConnectionError::Local {
+            error: LocalError::Application { code, reason, .. },
+        }) => (code.to_string(), reason.clone()),
+        StreamError::Undefined(source) => match source.downcast_ref::<Refused>() {
+            Some(refused) => (refused.code().to_string(), refused.to_string()),
+            None => return false,
+        },
+        // The client has gone, or has cancelled the request.
+        _ => return false,
+    };
+    context.log_refused(Some(stream), &code, &reason);
+    true
 }
 
 /// Serves one request.
@@ -114,15 +154,31 @@ struct RequestTask {
 impl RequestTask {
     async fn run(self, resolver: Resolver) {
         let header_time = self.shared.limits.header_time;
-        // Too slow or malformed: h3, or dropping the stream, has reset it.
-        let Ok(Ok((request, stream))) = timeout(header_time, resolver.resolve_request()).await
-        else {
-            return;
+        let number = resolver.frame_stream.id().into_inner();
+        // Too slow, too long or malformed: h3, or dropping the stream, has ended it.
+        let (request, mut stream) = match timeout(header_time, resolver.resolve_request()).await {
+            Ok(Ok(resolved)) => resolved,
+            Ok(Err(error)) => {
+                log_refused(&error, number, &self.context);
+                return;
+            }
+            Err(_) => return,
+        };
+        let length = match check_received(Version::H3, request.headers()) {
+            Ok(length) => length,
+            Err(violation) => {
+                let code = Code::H3_MESSAGE_ERROR;
+                stream.stop_stream(code);
+                stream.stop_sending(code);
+                let reason = violation.to_string();
+                (self.context).log_refused(Some(number), &code.to_string(), &reason);
+                return;
+            }
         };
         let Some(info) = self.accepted.take(stream.id()) else {
             return;
         };
-        let early = self.early.contains(stream.id().into_inner());
+        let early = self.early.contains(number);
         if self.shared.resets_quic {
             let (head, ()) = request.into_parts();
             RequestAccounting::start(&self.context, &head, early).finish_unanswered();
@@ -130,9 +186,13 @@ impl RequestTask {
             return;
         }
         let (mut send, recv) = stream.split();
+        let refused = CancellationToken::new();
         let request = request.map(|()| Http3RequestBody {
             stream: recv,
             data_ended: false,
+            length,
+            context: self.context.clone(),
+            refused: refused.clone(),
         });
         let mut delivery = pin!(info.delivery.wait());
         let answer = async {
@@ -154,11 +214,16 @@ impl RequestTask {
             _ = &mut delivery => return,
         };
         let (head, mut body) = response.into_parts();
-        if send_response(&mut send, Response::from_parts(head, ()), &mut body)
-            .await
-            .is_err()
-        {
+        let sent = tokio::select! {
+            biased;
+            () = refused.cancelled() => None,
+            sent = send_response(&mut send, Response::from_parts(head, ()), &mut body) => Some(sent),
+        };
+        if !matches!(sent, Some(Ok(()))) {
             body.mark_broken();
+            if sent.is_none() {
+                send.stop_stream(Code::H3_MESSAGE_ERROR);
+            }
             return;
         }
         drop(body);
@@ -201,28 +266,70 @@ impl From<axum::Error> for Incomplete {
     }
 }
 
-/// A request's body, read from its stream.
+/// A request's body, read from its stream and checked.
 struct Http3RequestBody {
     stream: RequestStream<RecvStream, Bytes>,
     data_ended: bool,
+    length: BodyLength,
+    context: ConnectionContext,
+    /// Cancelled when the message breaks a rule.
+    refused: CancellationToken,
+}
+
+impl Http3RequestBody {
+    /// Ends the stream of a malformed message.
+    fn refuse(&mut self, violation: Violation) -> axum::BoxError {
+        let code = Code::H3_MESSAGE_ERROR;
+        self.stream.stop_sending(code);
+        self.refused.cancel();
+        let (number, reason) = (self.stream.id().into_inner(), violation.to_string());
+        (self.context).log_refused(Some(number), &code.to_string(), &reason);
+        violation.into()
+    }
+
+    /// Passes on an error of the stream.
+    fn fail(&mut self, error: StreamError) -> axum::BoxError {
+        if log_refused(&error, self.stream.id().into_inner(), &self.context) {
+            self.refused.cancel();
+        }
+        error.into()
+    }
 }
 
 impl Body for Http3RequestBody {
     type Data = Bytes;
-    type Error = StreamError;
+    type Error = axum::BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::BoxError>>> {
         if !self.data_ended {
-            if let Some(mut data) = ready!(self.stream.poll_recv_data(cx))? {
-                let data = data.copy_to_bytes(data.remaining());
-                return Poll::Ready(Some(Ok(Frame::data(data))));
+            let received = ready!(self.stream.poll_recv_data(cx));
+            let data =
+                received.map(|data| data.map(|mut data| data.copy_to_bytes(data.remaining())));
+            let checked = match data {
+                Ok(Some(data)) => match self.length.add(data.len()) {
+                    Ok(()) => return Poll::Ready(Some(Ok(Frame::data(data)))),
+                    Err(violation) => Err(violation),
+                },
+                Ok(None) => self.length.end(),
+                Err(error) => return Poll::Ready(Some(Err(self.fail(error)))),
+            };
+            if let Err(violation) = checked {
+                return Poll::Ready(Some(Err(self.refuse(violation))));
             }
             self.data_ended = true;
         }
-        let trailers = ready!(self.stream.poll_recv_trailers(cx))?;
-        Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))))
+        match ready!(self.stream.poll_recv_trailers(cx)) {
+            Ok(None) => Poll::Ready(None),
+            Ok(Some(mut trailers)) => {
+                Poll::Ready(Some(match check_trailers(Version::H3, &mut trailers) {
+                    Ok(()) => Ok(Frame::trailers(trailers)),
+                    Err(violation) => Err(self.refuse(violation)),
+                }))
+            }
+            Err(error) => Poll::Ready(Some(Err(self.fail(error)))),
+        }
     }
 }

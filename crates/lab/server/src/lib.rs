@@ -65,6 +65,7 @@ mod log;
 mod port;
 mod qlog;
 mod quic;
+mod refusal_log;
 mod rejection;
 mod routes;
 mod scheme;

@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use http::header::ALT_SVC;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request, Response, Version};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt as _;
 use record::server_log::{ConnectionEvent, ServerEvent, Transport};
@@ -111,8 +111,10 @@ impl Shared {
         let accounting = RequestAccounting::start(connection, &head, early_data);
         let has_host = head::has_host(&head);
         let request = Request::from_parts(head, body);
+        // hyper itself reads on over HTTP/1.1.
+        let rest = (request.version() > Version::HTTP_11).then(|| self.tasks.clone());
         let request: Request<Body> =
-            body::count_request(request, &accounting, self.limits.body_bytes);
+            body::count_request(request, &accounting, self.limits.body_bytes, rest);
         // The transport drops this future when its client leaves: that must be logged too.
         let unanswered = Unanswered(Some(accounting));
         let router = self.router.clone();
@@ -141,7 +143,7 @@ impl Shared {
         let (head, body) = request.into_parts();
         let accounting = RequestAccounting::start(connection, &head, early_data);
         let request = Request::from_parts(head, body);
-        let mut request = body::count_request(request, &accounting, self.limits.body_bytes);
+        let mut request = body::count_request(request, &accounting, self.limits.body_bytes, None);
         let _unanswered = Unanswered(Some(accounting));
         while let Some(Ok(_)) = request.body_mut().frame().await {}
         pending().await

@@ -23,6 +23,7 @@ use crate::admission::Place;
 use crate::body::CountedResponseBody;
 use crate::connection::ConnectionContext;
 use crate::handshake::Handshake;
+use crate::refusal_log::RefusalLog;
 use crate::shared::{Peer, Shared};
 use crate::watched::WatchedStream;
 
@@ -78,11 +79,11 @@ impl Port {
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             };
-            let (options, task_shared) = (options.clone(), shared.clone());
             let Some(admitted) = place.admit(peer.ip()) else {
                 tracing::debug!(%peer, "closed: its address has too many connections");
                 continue;
             };
+            let (options, task_shared) = (options.clone(), shared.clone());
             shared.tasks.spawn(async move {
                 let serving = options.serve(stream, peer, &task_shared);
                 task_shared.aborted.run_until_cancelled(serving).await;
@@ -158,6 +159,7 @@ impl ConnectionOptions {
             None => builder,
         };
         let service = self.service(connection, shared);
+        let stream = RefusalLog::new(stream, h2, connection);
         let mut http = pin!(builder.serve_connection(TokioIo::new(stream), service));
         // Until the client closes the connection, it is idle for too long, or the server drains. After
         // that, requests in flight are served until they end or stall.

@@ -82,6 +82,13 @@ pub(crate) struct AcceptedGuard {
     id: StreamId,
 }
 
+impl AcceptedGuard {
+    /// Reports whether somebody has taken the information.
+    pub(crate) fn is_taken(&self) -> bool {
+        !self.requests.map().contains_key(&self.id)
+    }
+}
+
 impl Drop for AcceptedGuard {
     fn drop(&mut self) {
         self.requests.map().remove(&self.id);

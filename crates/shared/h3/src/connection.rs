@@ -116,10 +116,9 @@ impl<B: Buf> quic::Connection<B> for Connection {
             .accepted
             .as_ref()
             .map(|accepted| accepted.insert(&send, &recv));
-        Poll::Ready(Ok(BidiStream {
-            send: SendStream::new(send, Role::Response, guard),
-            recv: self.open.receiving(recv, Role::Request),
-        }))
+        let recv = self.open.receiving(recv, Role::Request);
+        let send = SendStream::new(send, Role::Response, guard).respond_to(recv.refused_request());
+        Poll::Ready(Ok(BidiStream { send, recv }))
     }
 
     fn opener(&self) -> OpenStreams {

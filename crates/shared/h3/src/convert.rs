@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use h3::error::Code;
 use h3::quic::{ConnectionErrorIncoming, StreamErrorIncoming, StreamId};
 use quinn::{ConnectionError, ReadError, VarInt, WriteError};
-
-use crate::refused::Refused;
 
 /// Converts a stream id.
 pub(crate) fn stream_id(id: quinn::StreamId) -> StreamId {
@@ -20,18 +17,6 @@ pub(crate) fn stream_id(id: quinn::StreamId) -> StreamId {
 /// does not is sent as the largest, because a reset must not fail.
 pub(crate) fn error_code(code: u64) -> VarInt {
     VarInt::from_u64(code).unwrap_or(VarInt::MAX)
-}
-
-/// Returns the error code that a peer is given whose stream was refused.
-pub(crate) fn refused_code(refused: Refused) -> VarInt {
-    let code = match refused {
-        Refused::PseudoField | Refused::NoResponse => Code::H3_MESSAGE_ERROR,
-        Refused::UnexpectedFrame => Code::H3_FRAME_UNEXPECTED,
-        Refused::IncompleteFrame => Code::H3_FRAME_ERROR,
-        Refused::FrameTooLong => Code::H3_EXCESSIVE_LOAD,
-        Refused::Undecodable => Code::QPACK_DECOMPRESSION_FAILED,
-    };
-    error_code(code.value())
 }
 
 pub(crate) fn connection_error(error: ConnectionError) -> ConnectionErrorIncoming {

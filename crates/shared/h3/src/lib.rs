@@ -13,7 +13,7 @@
 //!
 //! | event | request | response | unidirectional |
 //! |---|---|---|---|
-//! | sending half dropped early | reset, `H3_REQUEST_CANCELLED` | reset, `H3_INTERNAL_ERROR` | reset, `H3_INTERNAL_ERROR` |
+//! | sending half dropped early | reset, `H3_REQUEST_CANCELLED` | reset, `H3_INTERNAL_ERROR` or why the request was refused; h3's own 431 is finished | reset, `H3_INTERNAL_ERROR` |
 //! | receiving half dropped early | stop, `H3_NO_ERROR` | stop, `H3_REQUEST_CANCELLED` | stop, `H3_NO_ERROR` |
 //! | peer sends STOP_SENDING | the rest is discarded, no error | error | error |
 //!

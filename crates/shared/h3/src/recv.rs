@@ -10,9 +10,9 @@ use h3::error::Code;
 use h3::quic::{self, StreamErrorIncoming, StreamId};
 
 use crate::control::{self, Control};
-use crate::convert::{error_code, read_error, refused_code, stream_id};
+use crate::convert::{error_code, read_error, stream_id};
 use crate::messages::Messages;
-use crate::refused::Refused;
+use crate::refused::{Refused, RefusedRequest};
 use crate::role::Role;
 
 /// The receiving half of a stream. Dropping it before its end asks the peer to stop sending.
@@ -27,6 +27,8 @@ pub struct RecvStream {
     passed: VecDeque<Bytes>,
     /// All data has been read, or the peer was asked to stop.
     ended: bool,
+    /// Shared with the response's half.
+    refused: RefusedRequest,
 }
 
 /// Follows the stream's frames.
@@ -73,7 +75,13 @@ impl RecvStream {
             frames,
             passed: VecDeque::new(),
             ended: false,
+            refused: RefusedRequest::default(),
         }
+    }
+
+    /// Returns whether the request was refused, for the half of its response.
+    pub(crate) fn refused_request(&self) -> RefusedRequest {
+        self.refused.clone()
     }
 
     /// Checks what has come and passes it on.
@@ -91,7 +99,8 @@ impl RecvStream {
     /// Ends the stream, or the whole connection, for what the peer has sent.
     fn refuse(&mut self, refused: Refused) -> StreamErrorIncoming {
         self.ended = true;
-        let code = refused_code(refused);
+        self.refused.set(refused);
+        let code = error_code(refused.code().value());
         // A response that is too long is its own stream's fault; other frames that long are a flood.
         let is_flood = refused == Refused::FrameTooLong && self.role != Role::Response;
         if refused.ends_connection() || is_flood {

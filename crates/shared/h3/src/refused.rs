@@ -2,6 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use h3::error::Code;
 
 /// A rule that a peer's stream breaks. h3 hands it to its caller as the source of `StreamError::Undefined`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +26,17 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// Returns the error code that the peer gets.
+    pub fn code(self) -> Code {
+        match self {
+            Self::PseudoField | Self::NoResponse => Code::H3_MESSAGE_ERROR,
+            Self::UnexpectedFrame => Code::H3_FRAME_UNEXPECTED,
+            Self::IncompleteFrame => Code::H3_FRAME_ERROR,
+            Self::FrameTooLong => Code::H3_EXCESSIVE_LOAD,
+            Self::Undecodable => Code::QPACK_DECOMPRESSION_FAILED,
+        }
+    }
+
     /// Reports whether the rule concerns the connection, so that all its streams end.
     pub(crate) fn ends_connection(self) -> bool {
         match self {
@@ -40,6 +54,21 @@ impl Refused {
             Self::FrameTooLong => "frame too long",
             Self::Undecodable => "a field section cannot be decoded",
         }
+    }
+}
+
+/// Whether a request was refused; both halves of its stream share it, so that its response is reset with the same code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RefusedRequest(Arc<OnceLock<Refused>>);
+
+impl RefusedRequest {
+    /// Notes why.
+    pub(crate) fn set(&self, refused: Refused) {
+        self.0.get_or_init(|| refused);
+    }
+
+    pub(crate) fn get(&self) -> Option<Refused> {
+        self.0.get().copied()
     }
 }
 

@@ -11,16 +11,21 @@ use quinn::WriteError;
 use crate::accepted::AcceptedGuard;
 use crate::convert::{error_code, stream_id, write_error};
 use crate::recv::RecvStream;
+use crate::refused::{Refused, RefusedRequest};
 use crate::role::Role;
 
-/// The sending half of a stream. Dropping it before it is finished resets it.
+/// The sending half of a stream. Dropping it before it is finished resets it, unless h3 has answered the request.
 pub struct SendStream<B: Buf> {
     stream: quinn::SendStream,
     role: Role,
     writing: Option<WriteBuf<B>>,
+    /// Something was given to it to send.
+    is_begun: bool,
     state: State,
     /// Keeps the information about an accepted request until its stream is dropped.
-    _accepted: Option<AcceptedGuard>,
+    accepted: Option<AcceptedGuard>,
+    /// Whether the request was refused that this is the response to.
+    refused: RefusedRequest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +47,27 @@ impl<B: Buf> SendStream<B> {
             stream,
             role,
             writing: None,
+            is_begun: false,
             state: State::Open,
-            _accepted: accepted,
+            accepted,
+            refused: RefusedRequest::default(),
         }
+    }
+
+    /// Makes this the response to a request.
+    pub(crate) fn respond_to(mut self, refused: RefusedRequest) -> Self {
+        self.refused = refused;
+        self
+    }
+
+    /// Reports whether h3 has answered the request by itself: a head that is too long, with status 431 and no body. It
+    /// then drops the stream, unfinished, before the server has heard of the request.
+    fn is_answered_by_h3(&self) -> bool {
+        let untaken = self
+            .accepted
+            .as_ref()
+            .is_some_and(|guard| !guard.is_taken());
+        untaken && self.is_begun && self.writing.is_none()
     }
 
     /// Handles the peer's STOP_SENDING: discards the rest of a request, and fails otherwise. Either
@@ -96,6 +119,7 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
             });
         }
         self.writing = Some(data.into());
+        self.is_begun = true;
         Ok(())
     }
 
@@ -121,10 +145,16 @@ impl<B: Buf> quic::SendStream<B> for SendStream<B> {
 
 impl<B: Buf> Drop for SendStream<B> {
     fn drop(&mut self) {
-        if self.state == State::Open {
+        if self.state == State::Open && self.is_answered_by_h3() {
+            // An error means that the stream has ended already.
+            self.stream.finish().ok();
+        } else if self.state == State::Open {
             let code = match self.role {
                 Role::Request => Code::H3_REQUEST_CANCELLED,
-                Role::Response | Role::Unidirectional => Code::H3_INTERNAL_ERROR,
+                Role::Response | Role::Unidirectional => self
+                    .refused
+                    .get()
+                    .map_or(Code::H3_INTERNAL_ERROR, Refused::code),
             };
             self.reset_with(error_code(code.value()));
         }

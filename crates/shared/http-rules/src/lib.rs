@@ -1,6 +1,7 @@
 //! Rules for valid HTTP messages (RFC 9110), on HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114).
 //!
-//! The rules of requests and responses stand here once, for every version. A client calls [`check_request`] before it
+//! The rules of requests and responses stand here once, for every version. A server calls [`check_received`] for the head
+//! of a request, and then checks body and trailers as a client does. A client calls [`check_request`] before it
 //! chooses a connection. Then it calls [`check_response`] for each head, [`BodyLength`] for each piece of a body and
 //! [`check_trailers`] at its end. Frames, chunks and field syntax are left to the libraries that parse them; this crate
 //! sees what they hand over.
@@ -15,7 +16,9 @@ mod response;
 mod violation;
 
 pub use body::BodyLength;
-pub use request::{MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD_BYTES, check_request, head_bytes};
+pub use request::{
+    MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD_BYTES, check_received, check_request, head_bytes,
+};
 pub use response::{Framing, MAX_INTERIM_RESPONSES, check_interim, check_response, check_trailers};
 pub use violation::Violation;
 
@@ -60,6 +63,17 @@ fn check_te(fields: &http::HeaderMap) -> Result<(), Violation> {
         true => Ok(()),
         false => Err(Violation::Te),
     }
+}
+
+/// Checks the fields of a head or of trailers that were received.
+fn check_fields(version: Version, fields: &http::HeaderMap) -> Result<(), Violation> {
+    if version == Version::H1 {
+        return Ok(());
+    }
+    if let Some(name) = connection_field(fields) {
+        return Err(Violation::ConnectionField(name));
+    }
+    check_te(fields)
 }
 
 /// Returns the first field of these that concerns one connection.

@@ -4,7 +4,10 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderMap, HeaderValue, Method, Uri, request};
 
-use crate::{FIELD_BYTES, Violation, check_te, connection_field, content_length, fields_bytes};
+use crate::{
+    BodyLength, FIELD_BYTES, Version, Violation, check_fields, check_te, connection_field,
+    content_length, fields_bytes,
+};
 
 /// The most fields of a request.
 pub const MAX_REQUEST_FIELDS: usize = 1_024;
@@ -41,6 +44,16 @@ pub fn check_request(head: &mut request::Parts, body_bytes: Option<u64>) -> Resu
         return Err(Violation::HeadTooLong(MAX_REQUEST_HEAD_BYTES));
     }
     Ok(())
+}
+
+/// Checks the fields of a request that a server has received. Returns how long its body must be.
+///
+/// # Errors
+///
+/// Returns the rule that the head breaks. The request is malformed then, and must not be answered.
+pub fn check_received(version: Version, fields: &HeaderMap) -> Result<BodyLength, Violation> {
+    check_fields(version, fields)?;
+    Ok(BodyLength::new(content_length(fields)?))
 }
 
 /// Returns the length of a head as RFC 9113 section 6.5.2 and RFC 9114 section 4.2.2 count it. These are names and
@@ -204,6 +217,27 @@ mod tests {
             assert_eq!(target, Some(expected), "{url}");
             assert_eq!(head.uri.scheme_str(), Some("https"));
         }
+    }
+
+    #[test]
+    fn received_requests_are_checked() {
+        let received = |version, name, value: &'static str| {
+            let fields = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
+            check_received(version, &fields).map(|length| length.missing())
+        };
+        for version in [Version::H2, Version::H3] {
+            let closes = received(version, http::header::CONNECTION, "close");
+            assert_eq!(closes, Err(Violation::ConnectionField("connection")));
+            let coded = received(version, http::header::TE, "gzip");
+            assert_eq!(coded, Err(Violation::Te));
+            let none = received(version, http::header::TE, "trailers");
+            assert_eq!(none, Ok(None));
+            assert_eq!(received(version, CONTENT_LENGTH, "5"), Ok(Some(5)));
+            let signed = received(version, CONTENT_LENGTH, "+5");
+            assert_eq!(signed, Err(Violation::InvalidLength));
+        }
+        let closes = received(Version::H1, http::header::CONNECTION, "close");
+        assert_eq!(closes, Ok(None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use http::header::{CONTENT_LENGTH, HOST, TE, TRAILER, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, response};
 
-use crate::{BodyLength, Version, Violation, check_te, connection_field, content_length};
+use crate::{BodyLength, Version, Violation, check_fields, content_length};
 
 /// The most interim responses (1xx) that may come before the final one.
 pub const MAX_INTERIM_RESPONSES: u32 = 100;
@@ -69,17 +69,6 @@ pub fn check_response(
 /// Returns the rule that they break; the whole response is malformed then.
 pub fn check_interim(version: Version, fields: &HeaderMap) -> Result<(), Violation> {
     check_fields(version, fields)
-}
-
-/// Checks the fields of a head or of trailers.
-fn check_fields(version: Version, fields: &HeaderMap) -> Result<(), Violation> {
-    if version == Version::H1 {
-        return Ok(());
-    }
-    if let Some(name) = connection_field(fields) {
-        return Err(Violation::ConnectionField(name));
-    }
-    check_te(fields)
 }
 
 /// Reports whether transfer codings are named and all are `identity`.

@@ -140,6 +140,7 @@ fn renumber(server: u64, mut log: Vec<ServerEvent>) -> Result<Vec<ServerEvent>, 
         let number = match event {
             ServerEvent::Connection(event) => &mut event.connection,
             ServerEvent::Request(event) => &mut event.connection,
+            ServerEvent::Refused(event) => &mut event.connection,
             ServerEvent::Closed(event) => &mut event.connection,
         };
         if *number >= CONNECTIONS_PER_SERVER {

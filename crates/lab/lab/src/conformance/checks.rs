@@ -3,6 +3,7 @@
 use driver::protocol::{ErrorKind, Protocol, Row};
 use link::Direction;
 use link::tap::TapRecord;
+use record::server_log::RefusedEvent;
 
 use super::evidence::Evidence;
 use super::sizes::{ONE_WAY_NS, SIZES};
@@ -388,6 +389,16 @@ pub(super) fn late_calls_left_out(evidence: &Evidence<'_>) -> Checked {
         [1, 3, 4] => Ok(()),
         _ => Err(format!("calls 1, 3 and 4 should have rows, not {ids:?}")),
     }
+}
+
+/// Checks that the server has refused nothing that the driver sent. Every case demands that.
+pub(super) fn nothing_refused(evidence: &Evidence<'_>) -> Checked {
+    let Some(refused) = evidence.refused.first() else {
+        return Ok(());
+    };
+    let RefusedEvent { code, reason, .. } = refused;
+    let reason = if reason.is_empty() { "" } else { ": " }.to_owned() + reason;
+    Err(format!("the server refused a message with {code}{reason}"))
 }
 
 fn status_of(row: &Row) -> String {

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use driver::protocol::{Clock, Protocol, Row};
 use link::tap::TapRecord;
-use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
+use record::server_log::{ConnectionEvent, RefusedEvent, RequestEvent, ServerEvent};
 
 use crate::cell::measured::Measured;
 
@@ -11,6 +11,8 @@ pub(super) struct Evidence<'a> {
     pub(super) rows: &'a [Row],
     pub(super) requests: Vec<&'a RequestEvent>,
     pub(super) connections: Vec<&'a ConnectionEvent>,
+    /// What the server refused.
+    pub(super) refused: Vec<&'a RefusedEvent>,
     pub(super) tap: &'a [TapRecord],
     /// CLOCK_MONOTONIC when the driver was sent its steps.
     pub(super) run_ns: u64,
@@ -25,6 +27,7 @@ impl<'a> Evidence<'a> {
             rows: &measured.rows,
             requests: Vec::new(),
             connections: Vec::new(),
+            refused: Vec::new(),
             tap: &measured.tap,
             run_ns: measured.started_ns,
             monotonic: measured.clock == Clock::Monotonic,
@@ -34,6 +37,7 @@ impl<'a> Evidence<'a> {
             match event {
                 ServerEvent::Request(request) => evidence.requests.push(request),
                 ServerEvent::Connection(connection) => evidence.connections.push(connection),
+                ServerEvent::Refused(refused) => evidence.refused.push(refused),
                 ServerEvent::Closed(_) => {}
             }
         }

@@ -257,7 +257,8 @@ impl<'a> Conformance<'a> {
             return match measured {
                 Ok(measured) => {
                     let evidence = Evidence::new(&measured, protocol);
-                    match (trial.check)(&evidence) {
+                    let checked = checks::nothing_refused(&evidence);
+                    match checked.and_then(|()| (trial.check)(&evidence)) {
                         Ok(()) => Verdict::Pass,
                         Err(_) if attempt < ATTEMPTS && is_noisy(&measured) => {
                             attempt += 1;

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use record::server_log::{ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent};
+use record::server_log::{ClosedEvent, ConnectionEvent, RefusedEvent, RequestEvent, ServerEvent};
 use server::{Config, Server, Settings};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -114,6 +114,16 @@ impl Log {
             .iter()
             .filter_map(|line| match line {
                 ServerEvent::Request(request) => Some(request),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub fn refused(&self) -> Vec<&RefusedEvent> {
+        self.0
+            .iter()
+            .filter_map(|line| match line {
+                ServerEvent::Refused(refused) => Some(refused),
                 _ => None,
             })
             .collect()

@@ -10,7 +10,7 @@ use bytes::Buf;
 use crate::common::client::{self, PROTOCOLS, request};
 use record::Sender;
 use record::server_log::{
-    ClosedEvent, ConnectionEvent, RequestEvent, ServerEvent, Transport, WindowSample,
+    ClosedEvent, ConnectionEvent, RefusedEvent, RequestEvent, ServerEvent, Transport, WindowSample,
 };
 use server::{Config, Congestion, Limits};
 use testing::golden;
@@ -84,6 +84,13 @@ fn log_format_is_stable() {
         auth: None,
         verify_ns: None,
     });
+    let refused = ServerEvent::Refused(RefusedEvent {
+        connection: 1,
+        stream: Some(8),
+        at_ns: 2_220_165_300_000,
+        code: "H3_MESSAGE_ERROR".into(),
+        reason: "the body is longer than its content-length".into(),
+    });
     let closed = ServerEvent::Closed(ClosedEvent {
         connection: 1,
         at_ns: 2_220_165_398_773,
@@ -111,7 +118,7 @@ fn log_format_is_stable() {
             app_limited: true,
         }],
     });
-    let events = [connection, request, exchange, closed];
+    let events = [connection, request, exchange, refused, closed];
     let lines: Vec<_> = events
         .iter()
         .map(|event| serde_json::to_string(event).unwrap())

@@ -14,6 +14,7 @@ mod http2_floods;
 mod http3_floods;
 mod limits;
 mod log;
+mod messages;
 mod mtls;
 mod protocols;
 mod quic_faults;

@@ -178,7 +178,7 @@ impl TestServer {
             match serde_json::from_str(&line.unwrap()).unwrap() {
                 ServerEvent::Connection(connection) => log.connections.push(connection),
                 ServerEvent::Request(request) => log.requests.push(request),
-                ServerEvent::Closed(_) => {}
+                ServerEvent::Refused(_) | ServerEvent::Closed(_) => {}
             }
         }
         log
