@@ -31,5 +31,5 @@ mod table;
 pub use bench::{Bench, Options, Progress};
 pub use driver::codec_runner::{CodecEntry, Part};
 pub use html::html;
-pub use runner::{Program, Runner, RunnerError, Timed};
+pub use runner::{FOLDER, Program, Runner, RunnerError, Timed};
 pub use table::{AaCheck, Cost, Harness, Row, Table, Unavailable, duration};

@@ -18,13 +18,15 @@ use messages::Name;
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const LINE_LIMIT_BYTES: usize = 64 << 10;
+/// Stands in commands for the folder of the files that runners exchange.
+pub const FOLDER: &str = "{folder}";
 
 /// A runner that can be started.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The runtime's name in its manifest.
     pub runtime: String,
-    /// The program and its arguments.
+    /// The program and its arguments, of which [`FOLDER`] is the folder of files that runners exchange.
     pub command: Vec<String>,
     /// The user that it runs as, if not the caller: it is given the files that runners exchange.
     pub user: Option<u32>,

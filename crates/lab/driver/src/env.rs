@@ -14,7 +14,8 @@ pub const ENV_OUT: &str = "COMMUTE_OUT";
 /// Gives `host:port` of a TCP connection to make instead, where paths cannot be passed.
 pub const ENV_CONNECT: &str = "COMMUTE_CONNECT";
 
-const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Where programs without a path are looked up.
+pub const SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Returns every variable that is set besides those of the channel. Nothing is inherited from
 /// the lab's own environment.

@@ -1,10 +1,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use pump::{Bench, BenchError, BenchOptions, Confinement, Init};
+use driver::env::SEARCH_PATH;
+use pump::{Bench, BenchError, BenchOptions, Confinement, Init, Sandbox, SandboxId};
 use study::MAX_ORIGINS;
 
 use crate::lab::Lab;
+use crate::stacks::Driver;
 
 /// The host names of origins on every bench, that of the first and those of further ones; the client's
 /// hosts file has them, all with the server's addresses.
@@ -15,7 +17,7 @@ pub(crate) const ORIGIN_NAMES: [&str; 1 + MAX_ORIGINS] = [
     "origin-3.test",
     "origin-4.test",
 ];
-/// What drivers and codec runners may be and use when the lab runs as root.
+/// What drivers and codec runners may be and use, and servers but for their user, when the lab runs as root.
 pub const CONFINEMENT: Confinement = Confinement {
     // Linux's overflow user, usually called nobody.
     user: Some(65534),
@@ -25,6 +27,9 @@ pub const CONFINEMENT: Confinement = Confinement {
     // Browsers write caches of some 10 MB.
     max_file_bytes: 1 << 30,
 };
+/// The user of servers when the lab runs as root: not that of drivers, which could otherwise read a server's keys and
+/// signal it. No distribution assigns this number.
+const SERVER_USER: u32 = 65533;
 /// Programs below these folders are there for every user.
 const SYSTEM: [&str; 4] = ["/usr", "/bin", "/opt", "/lib"];
 
@@ -40,14 +45,11 @@ pub(crate) fn start_for_drivers(
     jobs: usize,
     external: Option<&str>,
 ) -> Result<Bench, BenchError> {
-    let drivers = lab.stacks.all().map(|driver| &driver.command[0]);
-    let servers = lab.stacks.servers().map(|server| &server.command[0]);
-    let programs = drivers.chain(servers);
     let mut options = options(&lab.home.commute, jobs);
     options.names.extend(external.map(str::to_owned));
     Bench::start(&BenchOptions {
-        visible: visible(lab, programs),
-        writable: vec![std::env::temp_dir()],
+        visible: visible(lab),
+        hidden: vec![std::env::temp_dir()],
         ..options
     })
 }
@@ -61,26 +63,45 @@ fn options(exe: &Path, jobs: usize) -> BenchOptions {
         names: ORIGIN_NAMES.map(str::to_owned).to_vec(),
         jobs: jobs as u32,
         visible: Vec::new(),
-        writable: Vec::new(),
+        hidden: Vec::new(),
     }
 }
 
-/// Returns the files and folders that these programs of the lab need.
-fn visible<'a>(lab: &Lab, programs: impl Iterator<Item = &'a String>) -> Vec<PathBuf> {
+/// Returns the files and folders that every driver and server may need: the stacks, which share code, and the binary,
+/// beside which are libraries.
+fn visible(lab: &Lab) -> Vec<PathBuf> {
     let commute = &lab.home.commute;
     // The binary itself too: its folder may be one that only its owner may enter.
     let mut paths = BTreeSet::from([lab.home.root.join("stacks"), commute.clone()]);
-    paths.extend(commute.parent().map(Path::to_owned));
-    let others = programs.map(Path::new).filter(|program| program != commute);
-    paths.extend(others.filter_map(runtime));
+    let home = std::env::home_dir();
+    let folder = commute.parent().filter(|dir| Some(*dir) != home.as_deref());
+    paths.extend(folder.map(Path::to_owned));
+    // One may be a link to somewhere else.
+    let folders = lab.stacks.folders();
+    paths.extend(folders.filter_map(|folder| folder.path.canonicalize().ok()));
     paths.into_iter().filter(|path| path.exists()).collect()
+}
+
+/// Returns what a command needs besides: the runtime of its program, and the files and folders that it names.
+fn named_by(command: &[String]) -> Vec<PathBuf> {
+    let words = command.iter().map(Path::new);
+    let named = words.filter(|word| word.is_absolute() && word.exists());
+    let program = command.first().map(Path::new);
+    named
+        .map(Path::to_owned)
+        .chain(program.and_then(runtime))
+        .collect()
 }
 
 /// Returns the folder of the runtime that a program belongs to, e.g. that of Python for the
 /// `bin/python3` of a virtual environment, which is a link.
 fn runtime(program: &Path) -> Option<PathBuf> {
-    let file = program.canonicalize().ok()?;
-    if !program.is_absolute() || SYSTEM.iter().any(|dir| file.starts_with(dir)) {
+    let mut dirs = SEARCH_PATH.split(':').map(Path::new);
+    let file = match program.is_absolute() {
+        true => program.canonicalize().ok()?,
+        false => dirs.find_map(|dir| dir.join(program).canonicalize().ok())?,
+    };
+    if SYSTEM.iter().any(|dir| file.starts_with(dir)) {
         return None;
     }
     let dir = file.parent()?;
@@ -96,31 +117,78 @@ pub(crate) fn driver_user(bench: &Bench) -> Option<u32> {
     CONFINEMENT.user.filter(|_| !bench.facts().rootless)
 }
 
-/// Returns what a driver may be and use.
-pub(crate) fn confinement(bench: &Bench) -> Confinement {
-    match driver_user(bench) {
-        Some(_) => CONFINEMENT,
+/// Returns the user that servers run as, if it is not the caller.
+pub(crate) fn server_user(bench: &Bench) -> Option<u32> {
+    Some(SERVER_USER).filter(|_| !bench.facts().rootless)
+}
+
+/// Returns what a program with this user may be and use.
+pub(crate) fn confinement(user: Option<u32>) -> Confinement {
+    Confinement {
+        user,
         // The caller may have more processes than that already.
-        None => Confinement {
-            user: None,
-            max_processes: None,
-            ..CONFINEMENT
-        },
+        max_processes: CONFINEMENT.max_processes.filter(|_| user.is_some()),
+        ..CONFINEMENT
+    }
+}
+
+/// Makes a sandbox for the processes of a driver, with this home and what the driver may read.
+pub(crate) fn driver_sandbox(
+    bench: &mut Bench,
+    driver: &Driver,
+    home: PathBuf,
+    mut readable: Vec<PathBuf>,
+) -> Result<SandboxId, BenchError> {
+    readable.push(driver.folder.path.clone());
+    readable.extend(named_by(&driver.command));
+    let sandbox = Sandbox {
+        home: Some(home),
+        readable,
+        ..sandbox(driver_user(bench))
+    };
+    bench.make_sandbox(&sandbox)
+}
+
+/// Makes a sandbox for a server that writes to this folder; `command` is that of a server besides commute's own.
+pub(crate) fn server_sandbox(
+    bench: &mut Bench,
+    folder: &Path,
+    command: &[String],
+) -> Result<SandboxId, BenchError> {
+    let sandbox = Sandbox {
+        readable: named_by(command),
+        writable: vec![folder.to_owned()],
+        ..sandbox(server_user(bench))
+    };
+    bench.make_sandbox(&sandbox)
+}
+
+/// Returns a sandbox with the limits of one process for all of them together.
+fn sandbox(user: Option<u32>) -> Sandbox {
+    Sandbox {
+        user,
+        max_file_bytes: CONFINEMENT.max_file_bytes,
+        max_memory_bytes: CONFINEMENT.max_memory_bytes,
+        max_processes: CONFINEMENT.max_processes.unwrap_or(0),
+        ..Sandbox::default()
     }
 }
 
 impl Lab {
     /// Returns the command that starts a codec runner, and the user that it runs as if not the
     /// caller: as root, runners are confined as drivers are.
-    pub fn confined(&self, command: &[String]) -> (Vec<String>, Option<u32>) {
+    /// `folder` is the one that it may write to besides its home.
+    pub fn confined(&self, command: &[String], folder: &str) -> (Vec<String>, Option<u32>) {
         if !rustix::process::geteuid().is_root() {
             return (command.to_vec(), None);
         }
         let mut words = vec![
             self.home.commute.display().to_string(),
             "confined".to_owned(),
+            "--writable".to_owned(),
+            folder.to_owned(),
         ];
-        for dir in visible(self, command.iter().take(1)) {
+        for dir in visible(self).into_iter().chain(named_by(command)) {
             words.extend(["--visible".to_owned(), dir.display().to_string()]);
         }
         words.push("--".to_owned());

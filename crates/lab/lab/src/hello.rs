@@ -11,6 +11,7 @@ use pump::{Bench, BenchError};
 
 use crate::bench;
 use crate::cell::driver_process::DriverProcess;
+use crate::cell::error::CellError;
 use crate::cell::scratch::Scratch;
 use crate::cell::{CLOSE_LIMIT, STARTUP_LIMIT};
 use crate::lab::Lab;
@@ -89,7 +90,9 @@ fn converse<T>(
         return Err(reason);
     }
     let scratch = Scratch::new(bench::driver_user(bench)).map_err(|e| e.to_string())?;
-    let started = DriverProcess::start(bench, driver, scratch.home());
+    let started = bench::driver_sandbox(bench, driver, scratch.home(), vec![scratch.client()])
+        .map_err(CellError::from)
+        .and_then(|sandbox| DriverProcess::start(bench, driver, scratch.home(), sandbox));
     let outcome = started.and_then(|mut process| {
         let deadline = process.spawned + STARTUP_LIMIT;
         let outcome = talk(&mut process.host, deadline);

@@ -153,7 +153,7 @@ fn start_bench() -> Result<Bench, Failure> {
         names: Vec::new(),
         jobs: 1,
         visible: Vec::new(),
-        writable: Vec::new(),
+        hidden: Vec::new(),
     })?)
 }
 

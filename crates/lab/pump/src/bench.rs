@@ -1,5 +1,6 @@
 //! A bench, as its owner uses it.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal, Read};
@@ -15,13 +16,15 @@ use link::Network;
 use link::tap::TapRecord;
 use link::window::Window;
 
+use crate::cgroup::Cgroup;
+use crate::confinement::{Sandbox, SandboxId};
 use crate::connection::Connection;
 use crate::error::BenchError;
 use crate::facts::{Facts, Side};
 use crate::kernel_thread;
 use crate::other_cpu::OtherCpu;
 use crate::process::{Process, Spawn};
-use crate::protocol::{Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
+use crate::protocol::{self, Bytes, CONTROL_FD, Hello, Reply, Request, SpawnWire};
 use crate::sys;
 use crate::teardown;
 
@@ -47,12 +50,11 @@ pub struct BenchOptions {
     pub names: Vec<String>,
     /// Number of benches that run in parallel: they share the CPU time allowed for spinning.
     pub jobs: u32,
-    /// Files and folders that programs need that run as another user. Where that user may not enter their
-    /// parents, they are mounted read-only inside the bench, and everything else in those parents is
-    /// hidden there. Without privilege there is no other user, and nothing changes.
+    /// Files and folders that programs in sandboxes need. They are read-only there, and everything else in parents
+    /// that are hidden, or that only their owner may enter, is not there.
     pub visible: Vec<PathBuf>,
-    /// Such folders that they may write to as far as their permissions allow.
-    pub writable: Vec<PathBuf>,
+    /// Folders that are empty in sandboxes, besides those of every sandbox.
+    pub hidden: Vec<PathBuf>,
 }
 
 /// Two endpoints with a link between them, in namespaces of their own. Everything in it ends with
@@ -67,6 +69,8 @@ pub struct Bench {
     kernel_cpu_ns: [Option<u64>; 2],
     /// CPU time of processes outside the bench when the window began.
     other_cpu: Option<OtherCpu>,
+    /// The cgroups of sandboxes, as far as this machine has them.
+    cgroups: HashMap<SandboxId, Cgroup>,
 }
 
 impl Bench {
@@ -87,11 +91,10 @@ impl Bench {
             .map_err(failed)?;
         let connection = Connection::new(ours, child);
 
-        let paths = |of: &[PathBuf]| of.iter().map(|p| p.as_os_str().into()).collect();
         let hello = Hello {
             names: options.names.clone(),
-            visible: paths(&options.visible),
-            writable: paths(&options.writable),
+            visible: protocol::bytes(&options.visible),
+            hidden: protocol::bytes(&options.hidden),
             spin_permille: SPIN_PERMILLE / (2 * u64::from(options.jobs.max(1))),
         };
         let mut facts = connection
@@ -110,6 +113,7 @@ impl Bench {
             facts,
             kernel_cpu_ns: [None; 2],
             other_cpu: None,
+            cgroups: HashMap::new(),
         })
     }
 
@@ -163,6 +167,20 @@ impl Bench {
             .map(drop)
     }
 
+    /// Makes a sandbox for processes, which lasts until [`Bench::clear_endpoints`].
+    pub fn make_sandbox(&mut self, sandbox: &Sandbox) -> Result<SandboxId, BenchError> {
+        let request = Request::MakeSandbox {
+            sandbox: sandbox.into(),
+        };
+        let (Reply::Sandbox(id), _) = self.connection.request(&request, &[])? else {
+            return Err(BenchError::unexpected_reply());
+        };
+        if let Some(cgroup) = Cgroup::new(sandbox) {
+            self.cgroups.insert(id, cgroup);
+        }
+        Ok(id)
+    }
+
     /// Starts a process at one end.
     pub fn spawn(&mut self, side: Side, spawn: Spawn) -> Result<Process, BenchError> {
         let terminal = if spawn.foreground {
@@ -176,6 +194,7 @@ impl Bench {
         } else {
             None
         };
+        let cgroup = spawn.sandbox.and_then(|id| self.cgroups.get(&id));
         let cwd = spawn.cwd.or_else(|| std::env::current_dir().ok());
         let command = SpawnWire {
             program: spawn.program.as_os_str().into(),
@@ -189,9 +208,14 @@ impl Bench {
             targets: spawn.fds.iter().map(|(_, target)| *target).collect(),
             foreground: spawn.foreground,
             confinement: spawn.confinement,
+            sandbox: spawn.sandbox,
+            in_cgroup: cgroup.is_some(),
             raw_sockets: spawn.raw_sockets,
         };
-        let fds: Vec<BorrowedFd<'_>> = spawn.fds.iter().map(|(fd, _)| fd.as_fd()).collect();
+        let fds = spawn.fds.iter().map(|(fd, _)| fd.as_fd());
+        let fds: Vec<BorrowedFd<'_>> = fds
+            .chain(cgroup.map(|cgroup| cgroup.join.as_fd()))
+            .collect();
         let request = Request::Spawn { side, command };
         let (reply, mut fds) = self.connection.request(&request, &fds)?;
         match (reply, fds.pop()) {
@@ -310,7 +334,10 @@ impl Bench {
     /// be killed.
     pub fn clear_endpoints(&mut self) -> Result<Vec<String>, BenchError> {
         match self.connection.request(&Request::ClearEndpoints, &[])? {
-            (Reply::Cleared(killed), _) => Ok(killed),
+            (Reply::Cleared(killed), _) => {
+                self.cgroups.clear();
+                Ok(killed)
+            }
             _ => Err(BenchError::unexpected_reply()),
         }
     }

@@ -4,13 +4,15 @@ use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{chown, fchown};
+use std::os::unix::fs::fchown;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::confinement::Confinement;
-use crate::init::visible;
+use crate::capabilities;
+use crate::confinement::{Confinement, Sandbox};
+use crate::init::sandbox;
+use crate::seccomp::Filters;
 use crate::sys;
 
 /// A program to run in place of the calling process, which must be privileged.
@@ -22,12 +24,10 @@ pub struct Confined {
     pub args: Vec<OsString>,
     /// Its user and limits.
     pub confinement: Confinement,
-    /// Files and folders that it needs, see [`crate::BenchOptions`].
-    pub visible: Vec<PathBuf>,
-    /// Such folders that it may write to as far as their permissions allow.
-    pub writable: Vec<PathBuf>,
-    /// Folders that become its user's.
-    pub own: Vec<PathBuf>,
+    /// Its file systems. Limits of a cgroup do not apply.
+    pub sandbox: Sandbox,
+    /// Folders that are empty for it, besides those of every sandbox.
+    pub hidden: Vec<PathBuf>,
     /// Environment variables that name a pipe to open for reading, and one for writing. They get
     /// paths that the program's user can open.
     pub pipes: [String; 2],
@@ -72,18 +72,18 @@ impl Confined {
                 Ok((rustix::io::fcntl_dupfd_cloexec(&end, 5)?, number))
             })
             .collect::<io::Result<Vec<_>>>()?;
-        for dir in &self.own {
-            chown(dir, user, user)?;
-        }
-        sys::unshare(libc::CLONE_NEWNS)?;
-        let private = libc::MS_REC | libc::MS_PRIVATE;
-        sys::mount(Path::new("none"), Path::new("/"), c"", private, c"")?;
-        visible::expose(&self.visible, &self.writable)?;
+        let filters = Filters::compile()?;
+        let cwd = std::env::current_dir()?;
+        sandbox::enter(&self.sandbox, &[], &self.hidden)?;
+        std::env::set_current_dir(cwd)?;
         for (end, number) in &ends {
             sys::place_fd(end.as_fd(), *number)?;
         }
+        capabilities::drop_bounding_set(false)?;
         self.confinement.apply()?;
-        sys::prepare_exec(false, false)?;
+        sys::prepare_exec(false)?;
+        capabilities::give_up(false)?;
+        filters.install()?;
         Ok(command)
     }
 }

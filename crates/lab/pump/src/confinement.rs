@@ -1,12 +1,15 @@
 //! Limits of a program that is not trusted.
 
 use std::io;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::sys::check;
 
-/// What a program may be and use. Without it a program has the caller's user and limits.
+/// What a program may be and use. Without it a program has the caller's user and limits. A confined program may neither
+/// use io_uring and the kernel's keys, nor create a user namespace, nor open sockets of other families than Unix,
+/// Internet and netlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
     /// User and group to run as, without further groups; none for the caller's. Only a privileged
@@ -19,6 +22,33 @@ pub struct Confinement {
     /// Largest file that it may write, in bytes.
     pub max_file_bytes: u64,
 }
+
+/// The file systems, the IPC namespace and the cgroup of confined programs, which share them.
+///
+/// They see the machine's folders read-only. Of `/tmp`, `/var/tmp`, `/dev/shm` and `/run` they have their own, in memory,
+/// empty at first and gone at the end. Folders of data, such as `/home`, `/var` and everything unusual at the top level,
+/// are empty for them but for what is listed here and in [`crate::BenchOptions::visible`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    /// The user that the programs run as, see [`Confinement::user`].
+    pub user: Option<u32>,
+    /// A new folder of theirs, in memory, in a folder that is hidden.
+    pub home: Option<PathBuf>,
+    /// Files and folders that they can read although their parents are hidden, as far as permissions allow.
+    pub readable: Vec<PathBuf>,
+    /// Folders that they can write to, as far as permissions allow.
+    pub writable: Vec<PathBuf>,
+    /// Most bytes in all of their own folders together.
+    pub max_file_bytes: u64,
+    /// Most memory of all the programs together, their own folders included; 0 for no limit. It needs cgroup v2.
+    pub max_memory_bytes: u64,
+    /// Most processes and threads of all the programs together; 0 for no limit. It needs cgroup v2.
+    pub max_processes: u64,
+}
+
+/// Names a [`Sandbox`] of a bench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SandboxId(pub(crate) u32);
 
 impl Confinement {
     /// Confines the calling process, for good. Makes only system calls, as a forked child must.

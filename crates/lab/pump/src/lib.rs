@@ -28,7 +28,8 @@
 //! leave checksums to the link, which completes them. Neighbour entries are static and nothing is
 //! announced, so the only packets on the link are those of the programs under test.
 //!
-//! [`Bench::spawn`] runs a program at one end, with the caller's user and without capabilities.
+//! [`Bench::spawn`] runs a program at one end, with the caller's user and without capabilities. Programs that are not
+//! trusted get another user, limits ([`Confinement`]) and file systems of their own ([`Bench::make_sandbox`]).
 //! [`Bench::begin_window`], or [`Bench::begin_cell`], and [`Bench::end_window`] enclose a
 //! [`Window`](link::window::Window): packets sent, delivered and dropped, how late packets left, the resources used by
 //! each side, and all interference that can be detected. [`Bench::tap`] returns every packet of the window.
@@ -40,6 +41,8 @@
 
 mod bench;
 mod bridge;
+mod capabilities;
+mod cgroup;
 mod confined;
 mod confinement;
 mod connection;
@@ -49,18 +52,20 @@ mod facts;
 mod idle;
 mod init;
 mod kernel_thread;
+mod mounts;
 mod net;
 mod other_cpu;
 mod pcapng;
 mod process;
 mod protocol;
+mod seccomp;
 mod sys;
 mod teardown;
 
 pub use bench::{Bench, BenchOptions, Init, SocketKind};
 pub use bridge::{Bridge, BridgeError};
 pub use confined::Confined;
-pub use confinement::Confinement;
+pub use confinement::{Confinement, Sandbox, SandboxId};
 pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;

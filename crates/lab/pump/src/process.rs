@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::confinement::Confinement;
+use crate::confinement::{Confinement, SandboxId};
 use crate::connection::Connection;
 use crate::error::BenchError;
 use crate::protocol::{ExitWire, ProcessEvent, Request};
@@ -36,8 +36,10 @@ pub struct Spawn {
     pub fds: Vec<(OwnedFd, RawFd)>,
     /// Runs the process in the foreground of the terminal on one of its descriptors 0 to 2.
     pub foreground: bool,
-    /// Another user and lower limits.
+    /// Another user, lower limits and fewer system calls.
     pub confinement: Option<Confinement>,
+    /// The sandbox that it runs in, see [`crate::Bench::make_sandbox`]; none: it sees the machine's files.
+    pub sandbox: Option<SandboxId>,
     /// Keeps CAP_NET_RAW, so that the process may capture packets and ping. It applies to the
     /// namespace of its end, which it cannot leave.
     pub raw_sockets: bool,

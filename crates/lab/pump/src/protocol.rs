@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
 use link::window::Window;
 use rustix::net::{
@@ -17,7 +18,7 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::confinement::Confinement;
+use crate::confinement::{Confinement, Sandbox, SandboxId};
 use crate::facts::{Facts, Side};
 
 /// Environment variable with the number of init's control socket.
@@ -32,10 +33,10 @@ const FDS_MAX: usize = 64;
 pub(crate) struct Hello {
     /// Host names of the server.
     pub(crate) names: Vec<String>,
-    /// Folders that unprivileged programs need, see [`crate::BenchOptions`].
+    /// Folders that confined programs need, see [`crate::BenchOptions`].
     pub(crate) visible: Vec<Bytes>,
-    /// Folders that they need to write to.
-    pub(crate) writable: Vec<Bytes>,
+    /// Folders that they must not see.
+    pub(crate) hidden: Vec<Bytes>,
     /// Share of a core that each direction may spend spinning, in thousandths.
     pub(crate) spin_permille: u64,
 }
@@ -55,6 +56,10 @@ pub(crate) enum Request {
     SetCapture {
         bytes: usize,
     },
+    MakeSandbox {
+        sandbox: SandboxWire,
+    },
+    /// Where `in_cgroup`, the last descriptor is that of the cgroup to join.
     Spawn {
         side: Side,
         command: SpawnWire,
@@ -105,6 +110,7 @@ pub(crate) enum Reply {
     Done,
     Settled(bool),
     OpenPorts(usize),
+    Sandbox(SandboxId),
     /// With the descriptor that its [`ProcessEvent`]s are written to.
     Spawned {
         pid: i32,
@@ -137,7 +143,55 @@ pub(crate) struct SpawnWire {
     pub(crate) targets: Vec<i32>,
     pub(crate) foreground: bool,
     pub(crate) confinement: Option<Confinement>,
+    pub(crate) sandbox: Option<SandboxId>,
+    pub(crate) in_cgroup: bool,
     pub(crate) raw_sockets: bool,
+}
+
+/// [`Sandbox`] without the limits that a cgroup has.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SandboxWire {
+    user: Option<u32>,
+    home: Option<Bytes>,
+    readable: Vec<Bytes>,
+    writable: Vec<Bytes>,
+    max_file_bytes: u64,
+}
+
+impl From<&Sandbox> for SandboxWire {
+    fn from(sandbox: &Sandbox) -> SandboxWire {
+        SandboxWire {
+            user: sandbox.user,
+            home: sandbox.home.as_ref().map(|home| home.as_os_str().into()),
+            readable: bytes(&sandbox.readable),
+            writable: bytes(&sandbox.writable),
+            max_file_bytes: sandbox.max_file_bytes,
+        }
+    }
+}
+
+impl From<SandboxWire> for Sandbox {
+    fn from(wire: SandboxWire) -> Sandbox {
+        Sandbox {
+            user: wire.user,
+            home: wire.home.map(|home| OsString::from(home).into()),
+            readable: paths(wire.readable),
+            writable: paths(wire.writable),
+            max_file_bytes: wire.max_file_bytes,
+            ..Sandbox::default()
+        }
+    }
+}
+
+/// Returns paths as they are sent.
+pub(crate) fn bytes(paths: &[PathBuf]) -> Vec<Bytes> {
+    paths.iter().map(|path| path.as_os_str().into()).collect()
+}
+
+/// Returns paths that were sent.
+pub(crate) fn paths(bytes: Vec<Bytes>) -> Vec<PathBuf> {
+    let paths = bytes.into_iter();
+    paths.map(|bytes| OsString::from(bytes).into()).collect()
 }
 
 /// An `OsString`, which need not be UTF-8.

@@ -1,13 +1,12 @@
 //! Wrappers of the system calls that no safe crate offers.
 //!
-//! The other `unsafe` of this crate is in [`crate::datapath::ring`], [`crate::datapath::socket`]
-//! and, in three places, [`crate::init`].
+//! The other `unsafe` of this crate is in [`crate::datapath::ring`], [`crate::datapath::socket`],
+//! [`crate::mounts`], [`crate::capabilities`], [`crate::confinement`], [`crate::seccomp`] and, in three places,
+//! [`crate::init`].
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::time::Duration;
 
 /// Converts the -1 of a system call into an error.
@@ -65,6 +64,32 @@ pub(crate) fn enter_netns(fd: BorrowedFd<'_>) -> io::Result<()> {
     check(unsafe { libc::setns(fd.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
+/// Moves the calling process, which must have a single thread, into a mount namespace. Its working directory becomes the
+/// root.
+pub(crate) fn enter_mounts(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::setns(fd.as_raw_fd(), libc::CLONE_NEWNS) }).map(drop)
+}
+
+/// Moves the calling process into an IPC namespace.
+pub(crate) fn enter_ipc(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::setns(fd.as_raw_fd(), libc::CLONE_NEWIPC) }).map(drop)
+}
+
+/// Changes the working directory of the calling process. Allocates nothing.
+pub(crate) fn change_dir(path: &CStr) -> io::Result<()> {
+    // SAFETY: the string lives through the call and ends in NUL.
+    check(unsafe { libc::chdir(path.as_ptr()) }).map(drop)
+}
+
+/// Writes all of `bytes` to a descriptor in one call. Allocates nothing.
+pub(crate) fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    // SAFETY: the kernel reads at most the slice's length from it.
+    let written = unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+    check(written as libc::c_int).map(drop)
+}
+
 /// Forks a process that has a single thread. Returns the child's id in the parent and `None` in the
 /// child.
 pub(crate) fn fork() -> io::Result<Option<i32>> {
@@ -77,40 +102,6 @@ pub(crate) fn fork() -> io::Result<Option<i32>> {
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: takes no pointer and does not return.
     unsafe { libc::_exit(code) }
-}
-
-/// Mounts a file system; `data` holds its own options.
-pub(crate) fn mount(
-    source: &Path,
-    target: &Path,
-    kind: &CStr,
-    flags: libc::c_ulong,
-    data: &CStr,
-) -> io::Result<()> {
-    let source = c_path(source)?;
-    let target = c_path(target)?;
-    // SAFETY: all four strings live through the call and end in NUL.
-    check(unsafe {
-        libc::mount(
-            source.as_ptr(),
-            target.as_ptr(),
-            kind.as_ptr(),
-            flags,
-            data.as_ptr().cast(),
-        )
-    })
-    .map(drop)
-}
-
-/// Detaches a mount. Its files that are bind-mounted elsewhere stay.
-pub(crate) fn unmount_lazily(target: &Path) -> io::Result<()> {
-    let target = c_path(target)?;
-    // SAFETY: the string lives through the call and ends in NUL.
-    check(unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) }).map(drop)
-}
-
-fn c_path(path: &Path) -> io::Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }
 
 /// Reduces the timer slack of this thread from the default 50 us to 1 ns, so that sleeps end on
@@ -262,10 +253,10 @@ pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
 }
 
 /// Prepares a forked child for exec: a process group of its own, the terminal if it is to run in
-/// the foreground, default signal handling, no capabilities but, with `raw_sockets`, CAP_NET_RAW.
+/// the foreground, default signal handling.
 ///
 /// Everything here is async-signal-safe, as the forking process has many threads.
-pub(crate) fn prepare_exec(foreground: bool, raw_sockets: bool) -> io::Result<()> {
+pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
     // SAFETY: plain system calls on this process; the set is initialised before use.
     unsafe {
         let mut none: libc::sigset_t = std::mem::zeroed();
@@ -286,48 +277,6 @@ pub(crate) fn prepare_exec(foreground: bool, raw_sockets: bool) -> io::Result<()
             libc::signal(signal, libc::SIG_DFL);
         }
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-    }
-    limit_capabilities(raw_sockets)
-}
-
-/// Drops every capability, also from the bounding set, from which an exec by root would restore
-/// them; with `raw_sockets`, every one but CAP_NET_RAW, which an exec by any user then keeps.
-fn limit_capabilities(raw_sockets: bool) -> io::Result<()> {
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        pid: i32,
-    }
-    /// `_LINUX_CAPABILITY_VERSION_3` of linux/capability.h.
-    const VERSION_3: u32 = 0x2008_0522;
-    const NET_RAW: libc::c_int = 13;
-    let ambient = |operation: libc::c_int, capability: libc::c_int| {
-        // SAFETY: takes no pointer.
-        check(unsafe { libc::prctl(libc::PR_CAP_AMBIENT, operation, capability, 0, 0) })
-    };
-    // SAFETY: takes no pointer.
-    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
-    ambient(libc::PR_CAP_AMBIENT_CLEAR_ALL, 0)?;
-    let mut capability = 0;
-    loop {
-        let keep = raw_sockets && capability == NET_RAW;
-        // SAFETY: takes no pointer. Fails at the first number that the kernel does not know.
-        if !keep && unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
-            break;
-        }
-        capability += 1;
-    }
-    let kept = if raw_sockets { 1u32 << NET_RAW } else { 0 };
-    let header = Header {
-        version: VERSION_3,
-        pid: 0,
-    };
-    // Effective, permitted and inheritable; first the lower 32 of each, then the upper.
-    let sets = [kept, kept, kept, 0, 0, 0];
-    // SAFETY: `capset` reads a header and two triples of words, which live through the call.
-    check(unsafe { libc::syscall(libc::SYS_capset, &header, sets.as_ptr()) } as libc::c_int)?;
-    if raw_sockets {
-        ambient(libc::PR_CAP_AMBIENT_RAISE, NET_RAW)?;
     }
     Ok(())
 }

@@ -4,12 +4,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use driver::env::{ENV_IN, ENV_OUT};
+use pump::Sandbox;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A file or folder that the program needs
     #[arg(long)]
     visible: Vec<PathBuf>,
+    /// A folder that it may write to
+    #[arg(long)]
+    writable: Vec<PathBuf>,
     /// The program and its arguments
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
@@ -23,12 +27,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         program: program.clone(),
         args: command.collect(),
         confinement: lab::CONFINEMENT,
-        visible: args.visible,
-        writable: vec![std::env::temp_dir()],
-        own: std::env::var_os("HOME")
-            .into_iter()
-            .map(Into::into)
-            .collect(),
+        sandbox: Sandbox {
+            user: lab::CONFINEMENT.user,
+            home: std::env::var_os("HOME").map(Into::into),
+            readable: args.visible,
+            writable: args.writable,
+            max_file_bytes: lab::CONFINEMENT.max_file_bytes,
+            ..Sandbox::default()
+        },
+        hidden: vec![std::env::temp_dir()],
         pipes: [ENV_IN.to_owned(), ENV_OUT.to_owned()],
     };
     let error = confined.exec();

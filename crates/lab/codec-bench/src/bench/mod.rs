@@ -16,7 +16,7 @@ use driver::codec_runner::{CodecEntry, Task};
 use messages::{Name, to_value};
 use tempfile::TempDir;
 
-use crate::runner::{Program, Runner, RunnerError, task};
+use crate::runner::{FOLDER, Program, Runner, RunnerError, task};
 use crate::table::{Harness, Row, Table, Unavailable};
 
 /// The codec that does nothing.
@@ -87,13 +87,17 @@ impl Bench {
     /// Makes the messages and starts every program. A program that cannot be started is listed in
     /// the table with the reason, as are the runtimes in `missing`.
     pub fn open(
-        programs: Vec<Program>,
+        mut programs: Vec<Program>,
         missing: Vec<Unavailable>,
         options: Options,
     ) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         if let Some(user) = programs.iter().find_map(|program| program.user) {
             chown(folder.path(), Some(user), Some(user))?;
+        }
+        let words = programs.iter_mut().flat_map(|program| &mut program.command);
+        for word in words.filter(|word| *word == FOLDER) {
+            *word = folder.path().display().to_string();
         }
         let schema_file = folder.path().join("schema.json");
         std::fs::write(&schema_file, messages::schema_json())?;

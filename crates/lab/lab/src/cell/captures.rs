@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use pump::{Bench, Side};
 
 use super::error::CellError;
+use super::scratch;
 
 /// Memory for the captured frames of one direction.
 const FRAME_BYTES: usize = 64 << 20;
@@ -91,10 +92,11 @@ fn keep_all(files: &Path, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a file into a folder.
+/// Copies a file of a server into a folder.
 fn keep(file: &Path, dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    fs::copy(file, dir.join(file.file_name().unwrap_or_default()))?;
+    let mut copy = File::create(dir.join(file.file_name().unwrap_or_default()))?;
+    io::copy(&mut scratch::open_written(file)?, &mut copy)?;
     Ok(())
 }
 

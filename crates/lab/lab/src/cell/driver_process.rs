@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use driver::manifest::ChannelKind;
 use driver::process::with_last_line;
 use driver::{Host, Limits};
-use pump::{Bench, BenchError, Exit, Process, Side, SocketKind, Spawn};
+use pump::{Bench, BenchError, Exit, Process, SandboxId, Side, SocketKind, Spawn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Gid, Uid, fchown};
 use rustix::io::Errno;
@@ -55,11 +55,12 @@ enum LabEnd {
 }
 
 impl DriverProcess {
-    /// Starts a driver in the client's namespace with a home of its own.
+    /// Starts a driver in the client's namespace, in this sandbox with this home.
     pub(crate) fn start(
         bench: &mut Bench,
         driver: &Driver,
         home: PathBuf,
+        sandbox: SandboxId,
     ) -> Result<DriverProcess, CellError> {
         let user = bench::driver_user(bench);
         let (log, stdout) = ProcessLog::open()?;
@@ -79,7 +80,8 @@ impl DriverProcess {
             cwd: Some(home),
             fds,
             foreground: false,
-            confinement: Some(bench::confinement(bench)),
+            confinement: Some(bench::confinement(user)),
+            sandbox: Some(sandbox),
             raw_sockets: false,
         };
         let spawned = Instant::now();

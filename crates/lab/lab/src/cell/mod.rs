@@ -29,7 +29,7 @@ mod timeline;
 mod value_files;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
@@ -86,6 +86,8 @@ pub(crate) struct CellRun<'a> {
     pub(crate) captures: Captures,
     /// Changes the driver's setup, for conformance cases.
     pub(crate) amend_setup: Option<&'a dyn Fn(&mut Setup)>,
+    /// A folder that the changed setup names.
+    pub(crate) also_readable: Option<PathBuf>,
 }
 
 /// What a cell is measured with.
@@ -181,7 +183,8 @@ impl CellRun<'_> {
                 &options,
             )?),
         };
-        let mut processes = match Processes::start(bench, context.stack, scratch) {
+        let also_readable = self.also_readable.clone();
+        let mut processes = match Processes::start(bench, context.stack, scratch, also_readable) {
             Ok(processes) => processes,
             Err(e) => {
                 servers.stop()?;

@@ -1,22 +1,25 @@
 //! The processes of a cell's driver: one, and another after each restart of the workload.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use driver::protocol::{Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
-use pump::Bench;
+use pump::{Bench, SandboxId};
 use study::plan::Workload;
 
 use super::driver_process::{DriverProcess, Exited};
 use super::error::CellError;
 use super::process::STARTUP_LIMIT;
 use super::scratch::Scratch;
+use crate::bench;
 use crate::stacks::Driver;
 
-/// A cell's driver. Its processes share a home, so that what a client keeps there outlives it.
+/// A cell's driver. Its processes share a sandbox with a home, so that what a client keeps there outlives it.
 pub(super) struct Processes<'a> {
     driver: &'a Driver,
     scratch: &'a Scratch,
+    sandbox: SandboxId,
     /// None after one could not be started.
     running: Option<DriverProcess>,
     /// CPU of those that a restart has ended.
@@ -30,15 +33,21 @@ pub(super) struct Ended {
 }
 
 impl<'a> Processes<'a> {
+    /// Starts the driver, which may read `also_readable` besides its own files.
     pub(super) fn start(
         bench: &mut Bench,
         driver: &'a Driver,
         scratch: &'a Scratch,
+        also_readable: Option<PathBuf>,
     ) -> Result<Processes<'a>, CellError> {
+        let readable = also_readable.into_iter().chain([scratch.client()]);
+        let sandbox = bench::driver_sandbox(bench, driver, scratch.home(), readable.collect())?;
+        let running = DriverProcess::start(bench, driver, scratch.home(), sandbox)?;
         Ok(Processes {
             driver,
             scratch,
-            running: Some(DriverProcess::start(bench, driver, scratch.home())?),
+            sandbox,
+            running: Some(running),
             ended_cpu_ns: 0,
         })
     }
@@ -76,7 +85,7 @@ impl<'a> Processes<'a> {
         if let Some(running) = self.running.take() {
             self.ended_cpu_ns += running.stop()?.exit.cpu_ns;
         }
-        let next = DriverProcess::start(bench, self.driver, self.scratch.home())?;
+        let next = DriverProcess::start(bench, self.driver, self.scratch.home(), self.sandbox)?;
         let next = self.running.insert(next);
         let deadline = next.spawned + STARTUP_LIMIT;
         next.host.hello(deadline)?;

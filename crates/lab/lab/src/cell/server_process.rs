@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::lchown;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -20,7 +21,8 @@ use study::Security;
 
 use super::error::CellError;
 use super::process::{ProcessLog, STARTUP_LIMIT, finish};
-use crate::bench::ORIGIN_NAMES;
+use super::scratch;
+use crate::bench::{self, ORIGIN_NAMES};
 
 /// The name of a server on the client's loopback, which every hosts file has.
 const LOOPBACK_NAME: &str = "localhost";
@@ -107,6 +109,10 @@ impl ServerProcess {
         dir: &Path,
         options: &ServerOptions,
     ) -> Result<ServerProcess, CellError> {
+        let folder = give(bench, dir).map_err(|e| CellError::io("the server's folder", &e))?;
+        let other = options.other.as_ref();
+        let named = other.map_or(&[][..], |other| &other.command);
+        let sandbox = bench::server_sandbox(bench, &folder, named)?;
         let credentials = dir.join("credentials");
         let log = dir.join("server.ndjson");
         let (stderr_log, stderr) = ProcessLog::open()?;
@@ -143,7 +149,10 @@ impl ServerProcess {
         let spawn = Spawn {
             program,
             args,
+            cwd: Some(folder),
             fds: vec![(stdout, 1), (stderr, 2)],
+            confinement: Some(bench::confinement(bench::server_user(bench))),
+            sandbox: Some(sandbox),
             ..Spawn::default()
         };
         let process = bench.spawn(side, spawn)?;
@@ -188,14 +197,14 @@ impl ServerProcess {
         ServerProcess::start(bench, exe, &dir, &options)
     }
 
-    /// Writes the root certificates in these files to one.
-    pub(crate) fn write_ca_bundle(authorities: &[PathBuf], file: &Path) -> std::io::Result<()> {
+    /// Returns the root certificates in these files as one.
+    pub(crate) fn ca_bundle(authorities: &[PathBuf]) -> std::io::Result<Vec<u8>> {
         let mut bundle = Vec::new();
         for authority in authorities {
-            bundle.extend(fs::read(authority)?);
+            bundle.extend(scratch::read(authority)?);
             bundle.push(b'\n');
         }
-        fs::write(file, bundle)
+        Ok(bundle)
     }
 
     /// Returns the file with its root certificate.
@@ -290,6 +299,18 @@ fn command(exe: &Path, other: Option<&OtherServer>) -> (PathBuf, Vec<OsString>) 
     }
 }
 
+/// Gives a folder to the server's user. Returns the folder of all servers of the cell, which it is or is in.
+fn give(bench: &Bench, dir: &Path) -> std::io::Result<PathBuf> {
+    let folder = scratch::server_folder(dir)?;
+    if let Some(user) = bench::server_user(bench) {
+        for dir in [dir, &folder] {
+            // Not what a link of another server leads to.
+            lchown(dir, Some(user), Some(user))?;
+        }
+    }
+    Ok(folder)
+}
+
 fn wait_until_ready(stdout: fs::File) -> Result<Ready, String> {
     let (sender, receiver) = mpsc::channel();
     // The pipe closes when the server ends, so this thread always ends.
@@ -312,7 +333,7 @@ fn wait_until_ready(stdout: fs::File) -> Result<Ready, String> {
 }
 
 fn read_log(path: &Path) -> Result<Vec<ServerEvent>, String> {
-    let file = fs::File::open(path).map_err(|e| format!("server's log: {e}"))?;
+    let file = scratch::open_written(path).map_err(|e| format!("server's log: {e}"))?;
     BufReader::new(file.take(MAX_LOG_BYTES))
         .lines()
         .map(|line| {

@@ -1,6 +1,7 @@
 //! The configuration of the server and the driver of a cell.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use driver::manifest::Certificate;
 use driver::protocol::{Action, Auth, Capability, Codec, Hello, Protocol, Reconnect, Setup};
@@ -130,9 +131,8 @@ impl CellRun<'_> {
         let of_warmup = warmup_server.map(ServerProcess::authority);
         let all: Vec<_> = servers.authorities().into_iter().chain(of_warmup).collect();
         if all.len() > 1 {
-            let bundle = scratch.server().join("bundle.pem");
-            let handed = ServerProcess::write_ca_bundle(&all, &bundle)
-                .and_then(|()| scratch.hand_over(&bundle));
+            let handed = ServerProcess::ca_bundle(&all)
+                .and_then(|bundle| scratch.hand_over_as(Path::new("bundle.pem"), &bundle));
             let handed = handed.map_err(|e| CellError::io("bundle.pem", &e))?;
             setup.ca_file = handed.display().to_string();
         }

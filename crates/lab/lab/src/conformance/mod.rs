@@ -238,6 +238,7 @@ impl<'a> Conformance<'a> {
             external: None,
             captures: Captures::default(),
             amend_setup: Some(&amend),
+            also_readable: Some(credentials.scratch.client()),
         };
         let lane = self.gate.lane();
         let access = lane.for_network(&self.network);

@@ -112,6 +112,7 @@ impl<'a> Examination<'a> {
             external: None,
             captures: Captures::default(),
             amend_setup: None,
+            also_readable: None,
         };
         let lane = self.gate.lane();
         let access = lane.for_network(network);

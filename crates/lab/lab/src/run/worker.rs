@@ -100,6 +100,7 @@ impl<'a> Worker<'a> {
                 paths: options.explain,
             },
             amend_setup: None,
+            also_readable: None,
         };
         let bench = match &mut self.bench {
             Some(bench) => bench,

@@ -69,7 +69,7 @@ fn bench() -> io::Result<pump::Bench> {
         names: Vec::new(),
         jobs: 1,
         visible: Vec::new(),
-        writable: Vec::new(),
+        hidden: Vec::new(),
     };
     pump::Bench::start(&options).map_err(io::Error::other)
 }

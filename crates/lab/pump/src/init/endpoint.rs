@@ -7,10 +7,10 @@ use std::path::Path;
 use link::window::InterfaceCounters;
 
 use crate::facts::{INTERFACE, Side};
+use crate::mounts;
 use crate::net::netlink::Netlink;
 use crate::net::netns::Netns;
 use crate::net::{counters, ethtool, genl, sock_diag, sysctl};
-use crate::sys;
 
 /// Above every network's MTU: only the endpoints' interfaces limit the size of packets.
 const LINK_MTU: u32 = 9216;
@@ -134,8 +134,8 @@ pub(super) fn interface_counters(netlink: &Netlink, name: &str) -> io::Result<In
 fn enable_threaded_napi(interface: &str) -> io::Result<()> {
     // A sysfs shows the interfaces of the namespace that mounted it.
     let sys = Path::new("/sys");
-    sys::mount(Path::new("sysfs"), sys, c"sysfs", 0, c"")?;
+    mounts::mount(Path::new("sysfs"), sys, c"sysfs", 0, c"")?;
     let enabled = fs::write(sys.join("class/net").join(interface).join("threaded"), "1");
-    sys::unmount_lazily(sys)?;
+    mounts::unmount_lazily(sys)?;
     enabled
 }

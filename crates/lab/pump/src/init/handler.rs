@@ -1,16 +1,20 @@
 //! Handles the owner's requests, one after another.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use link::{FlowRule, Network, PathSpec};
 
 use super::endpoint::Endpoint;
-use super::reaper::Reaper;
+use super::reaper::{Place, Reaper};
+use super::sandbox::Namespaces;
 use super::window::WindowRecorder;
+use crate::confinement::{Sandbox, SandboxId};
 use crate::datapath::threads::{LinkThreads, Setup};
 use crate::facts::{Facts, INTERFACE, Side};
 use crate::net::netlink::Netlink;
@@ -39,6 +43,17 @@ pub(super) struct RequestHandler {
     capture_bytes: usize,
     /// Cells number every flow, also those from before their window.
     number_every_flow: bool,
+    surroundings: Surroundings,
+    /// The sandboxes since the endpoints were last cleared.
+    sandboxes: HashMap<SandboxId, Namespaces>,
+    /// Sandboxes made so far.
+    sandbox_count: u32,
+}
+
+/// What the sandboxes of a bench have in common, see [`crate::BenchOptions`].
+pub(super) struct Surroundings {
+    pub(super) visible: Vec<PathBuf>,
+    pub(super) hidden: Vec<PathBuf>,
 }
 
 /// A reply and perhaps a descriptor.
@@ -65,7 +80,11 @@ pub(super) fn serve(mut handler: RequestHandler, socket: &UnixStream) {
 
 impl RequestHandler {
     /// Builds the endpoints and an unimpaired link between them.
-    pub(super) fn new(rootless: bool, spin_permille: u64) -> io::Result<RequestHandler> {
+    pub(super) fn new(
+        rootless: bool,
+        spin_permille: u64,
+        surroundings: Surroundings,
+    ) -> io::Result<RequestHandler> {
         sysctl::write(sysctl::LINK)?;
         let netlink = Netlink::open()?;
         let endpoints = [
@@ -114,6 +133,9 @@ impl RequestHandler {
             spin_permille,
             capture_bytes: 0,
             number_every_flow: false,
+            surroundings,
+            sandboxes: HashMap::new(),
+            sandbox_count: 0,
         })
     }
 
@@ -150,8 +172,11 @@ impl RequestHandler {
                 done
             }
             Request::Spawn { side, command } => {
-                let endpoint = &self.endpoints[side as usize];
-                match self.reaper.spawn(endpoint, command, fds) {
+                let place = Place {
+                    endpoint: &self.endpoints[side as usize],
+                    namespaces: self.namespaces(command.sandbox)?,
+                };
+                match self.reaper.spawn(&place, command, fds) {
                     Ok((pid, events)) => Ok((Reply::Spawned { pid }, Some(events.into()))),
                     Err(e) => Ok((
                         Reply::CannotRun {
@@ -192,7 +217,12 @@ impl RequestHandler {
                 self.endpoints
                     .iter()
                     .try_for_each(Endpoint::close_tcp_sockets)?;
+                self.sandboxes.clear();
                 Ok((Reply::Cleared(killed), None))
+            }
+            Request::MakeSandbox { sandbox } => {
+                let id = self.make_sandbox(&sandbox.into())?;
+                Ok((Reply::Sandbox(id), None))
             }
             Request::Settle { limit_ns } => {
                 let empty = self.link.settle(Duration::from_nanos(limit_ns));
@@ -230,6 +260,25 @@ impl RequestHandler {
                 Ok((Reply::File { missed: 0 }, Some(socket)))
             }
         }
+    }
+
+    fn make_sandbox(&mut self, sandbox: &Sandbox) -> io::Result<SandboxId> {
+        let Surroundings { visible, hidden } = &self.surroundings;
+        let namespaces = Namespaces::new(sandbox, visible, hidden)
+            .map_err(|e| io::Error::other(format!("cannot make a sandbox: {e}")))?;
+        self.sandbox_count += 1;
+        let id = SandboxId(self.sandbox_count);
+        self.sandboxes.insert(id, namespaces);
+        Ok(id)
+    }
+
+    fn namespaces(&self, sandbox: Option<SandboxId>) -> io::Result<Option<Namespaces>> {
+        let Some(id) = sandbox else {
+            return Ok(None);
+        };
+        let namespaces = self.sandboxes.get(&id);
+        let namespaces = namespaces.ok_or_else(|| io::Error::other("the sandbox is gone"))?;
+        namespaces.try_clone().map(Some)
     }
 
     fn configure_endpoints(&self) -> io::Result<()> {

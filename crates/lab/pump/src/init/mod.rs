@@ -10,16 +10,14 @@ mod handler;
 mod namespaces;
 mod reaper;
 mod sampler;
+pub(crate) mod sandbox;
 mod sockets;
-pub(crate) mod visible;
 mod window;
 
-use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 
-use crate::protocol::{self, Bytes, CONTROL_FD, Hello, Reply};
+use crate::protocol::{self, CONTROL_FD, Hello, Reply, paths};
 use crate::sys;
 
 /// Runs the init process of a bench. Never returns.
@@ -51,17 +49,11 @@ fn start(socket: &UnixStream) -> Result<handler::RequestHandler, String> {
         sys::exit_now(0);
     });
     namespaces::mount_private_files(&hello.names)?;
-    if !rootless {
-        let paths = |of: &[Bytes]| -> Vec<PathBuf> {
-            of.iter()
-                .cloned()
-                .map(|b| OsString::from(b).into())
-                .collect()
-        };
-        visible::expose(&paths(&hello.visible), &paths(&hello.writable))
-            .map_err(|e| format!("cannot make folders visible inside the bench: {e}"))?;
-    }
-    let handler = handler::RequestHandler::new(rootless, hello.spin_permille)
+    let surroundings = handler::Surroundings {
+        visible: paths(hello.visible),
+        hidden: paths(hello.hidden),
+    };
+    let handler = handler::RequestHandler::new(rootless, hello.spin_permille, surroundings)
         .map_err(|e| format!("cannot build the bench's network: {e}"))?;
     let ready = Reply::Ready(Box::new(handler.facts().clone()));
     protocol::send(socket, &ready, &[]).map_err(|e| e.to_string())?;

@@ -8,8 +8,10 @@ use std::path::Path;
 
 use crate::facts::Side;
 use crate::protocol::CONTROL_FD;
-use crate::sys;
+use crate::{mounts, sys};
 
+/// The files that resolvers read, of which a bench has its own.
+pub(super) const RESOLVER_FILES: [&str; 3] = [HOSTS, "/etc/nsswitch.conf", "/etc/resolv.conf"];
 const HOSTS: &str = "/etc/hosts";
 
 /// Takes over the control socket that the owner passed.
@@ -105,12 +107,12 @@ fn close_all_but(keep: Option<i32>) {
 pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
     let none = c"";
     let private = libc::MS_REC | libc::MS_PRIVATE;
-    sys::mount(Path::new("none"), Path::new("/"), none, private, none)
+    mounts::mount(Path::new("none"), Path::new("/"), none, private, none)
         .map_err(|e| format!("cannot make mounts private: {e}"))?;
 
     // Mounted only until its files are bind-mounted.
     let stage = Path::new("/tmp");
-    sys::mount(Path::new("bench"), stage, c"tmpfs", 0, c"mode=755")
+    mounts::mount(Path::new("bench"), stage, c"tmpfs", 0, c"mode=755")
         .map_err(|e| format!("cannot mount a tmpfs: {e}"))?;
     for (target, text) in private_files(names) {
         if !Path::new(target).exists() {
@@ -124,13 +126,13 @@ pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
         }
         let source = stage.join(target.trim_start_matches('/').replace('/', "-"));
         fs::write(&source, text)
-            .and_then(|()| sys::mount(&source, Path::new(target), none, libc::MS_BIND, none))
+            .and_then(|()| mounts::mount(&source, Path::new(target), none, libc::MS_BIND, none))
             .map_err(|e| format!("cannot mount a private {target}: {e}"))?;
     }
-    sys::unmount_lazily(stage).map_err(|e| format!("cannot unmount a tmpfs: {e}"))?;
+    mounts::unmount_lazily(stage).map_err(|e| format!("cannot unmount a tmpfs: {e}"))?;
 
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    sys::mount(Path::new("proc"), Path::new("/proc"), c"proc", flags, none).map_err(|e| {
+    mounts::mount(Path::new("proc"), Path::new("/proc"), c"proc", flags, none).map_err(|e| {
         format!(
             "cannot mount /proc for the bench: {e}; in a container, run it with an unmasked \
              /proc (docker: --security-opt systempaths=unconfined)"
@@ -145,24 +147,25 @@ fn private_files(names: &[String]) -> [(&'static str, String); 3] {
     for name in names {
         hosts += &format!("{} {name}\n{} {name}\n", server.v4, server.v6);
     }
+    let switch = "passwd: files\ngroup: files\nhosts: files\n".to_owned();
+    // For resolvers that ignore nsswitch.conf; nothing listens there.
+    let resolver = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n".to_owned();
+    let [hosts_file, switch_file, resolver_file] = RESOLVER_FILES;
     [
-        (HOSTS, hosts),
-        (
-            "/etc/nsswitch.conf",
-            "passwd: files\ngroup: files\nhosts: files\n".to_owned(),
-        ),
-        // For resolvers that ignore nsswitch.conf; nothing listens there.
-        (
-            "/etc/resolv.conf",
-            "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n".to_owned(),
-        ),
+        (hosts_file, hosts),
+        (switch_file, switch),
+        (resolver_file, resolver),
     ]
 }
 
-/// Returns whether the process has every capability that building a bench needs.
+/// Returns whether the process has every capability that building a bench and confining programs needs.
 fn can_administer() -> bool {
+    const SETGID: u32 = 6;
+    const SETUID: u32 = 7;
+    const SETPCAP: u32 = 8;
     const NET_ADMIN: u32 = 12;
     const NET_RAW: u32 = 13;
+    const SYS_CHROOT: u32 = 18;
     const SYS_ADMIN: u32 = 21;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status
@@ -170,9 +173,10 @@ fn can_administer() -> bool {
         .find_map(|line| line.strip_prefix("CapEff:"))
         .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
         .unwrap_or(0);
-    [NET_ADMIN, NET_RAW, SYS_ADMIN]
-        .iter()
-        .all(|bit| effective >> bit & 1 == 1)
+    let needed = [
+        SETGID, SETUID, SETPCAP, NET_ADMIN, NET_RAW, SYS_CHROOT, SYS_ADMIN,
+    ];
+    needed.iter().all(|bit| effective >> bit & 1 == 1)
 }
 
 /// Names the setting of this machine that forbids user namespaces.

@@ -1,10 +1,11 @@
 //! Starts processes and reaps them, together with orphans.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::fs;
 use std::io::{self, IsTerminal, PipeWriter, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +13,11 @@ use std::time::{Duration, Instant};
 
 use super::costs;
 use super::endpoint::Endpoint;
+use super::sandbox::Namespaces;
+use crate::capabilities;
 use crate::facts::Side;
 use crate::protocol::{ExitWire, ProcessEvent, SpawnWire};
+use crate::seccomp::Filters;
 use crate::sys;
 
 /// Descriptor numbers of a process must be below this.
@@ -44,6 +48,13 @@ struct RunningProcess {
     terminal: Option<OwnedFd>,
 }
 
+/// Where a process runs.
+pub(super) struct Place<'a> {
+    pub(super) endpoint: &'a Endpoint,
+    /// Those of its sandbox, if it is in one.
+    pub(super) namespaces: Option<Namespaces>,
+}
+
 impl Reaper {
     /// Starts the thread that reaps. SIGCHLD must be blocked in every thread.
     pub(super) fn start() -> Reaper {
@@ -61,10 +72,11 @@ impl Reaper {
     /// Starts a process at an endpoint. Returns its id and the pipe that its events are written to.
     pub(super) fn spawn(
         &self,
-        endpoint: &Endpoint,
+        place: &Place<'_>,
         spawn: SpawnWire,
-        fds: Vec<OwnedFd>,
+        mut fds: Vec<OwnedFd>,
     ) -> io::Result<(i32, io::PipeReader)> {
+        let cgroup = if spawn.in_cgroup { fds.pop() } else { None };
         if fds.len() != spawn.targets.len() {
             return Err(io::Error::other(
                 "the number of descriptors differs from that of their targets",
@@ -81,9 +93,11 @@ impl Reaper {
                 .into_iter()
                 .map(|(k, v)| (OsString::from(k), OsString::from(v))),
         );
-        if let Some(cwd) = spawn.cwd {
-            command.current_dir(OsString::from(cwd));
-        }
+        // Looked up in the sandbox, if there is one.
+        let cwd = spawn
+            .cwd
+            .map(|cwd| CString::new(OsString::from(cwd).into_vec()));
+        let cwd = cwd.transpose()?;
         let terminal = if spawn.foreground {
             let tty = spawn
                 .targets
@@ -94,8 +108,11 @@ impl Reaper {
         } else {
             None
         };
-        let placed = place(&mut command, fds, &spawn.targets)?;
-        let netns = endpoint.netns.fd().try_clone_to_owned()?;
+        let placed = place_fds(&mut command, fds, &spawn.targets)?;
+        let filters = spawn.confinement.map(|_| Filters::compile()).transpose()?;
+        let namespaces = place.namespaces.as_ref().map(Namespaces::try_clone);
+        let namespaces = namespaces.transpose()?;
+        let netns = place.endpoint.netns.fd().try_clone_to_owned()?;
         let SpawnWire {
             foreground,
             raw_sockets,
@@ -103,14 +120,29 @@ impl Reaper {
             ..
         } = spawn;
         let prepare = move || {
+            if let Some(cgroup) = &cgroup {
+                sys::write(cgroup.as_fd(), b"0")?;
+            }
             sys::enter_netns(netns.as_fd())?;
+            if let Some(namespaces) = &namespaces {
+                namespaces.enter()?;
+            }
+            if let Some(cwd) = &cwd {
+                sys::change_dir(cwd)?;
+            }
             for (fd, target) in &placed {
                 sys::place_fd(fd.as_fd(), *target)?;
             }
+            capabilities::drop_bounding_set(raw_sockets)?;
             if let Some(confinement) = &confinement {
                 confinement.apply()?;
             }
-            sys::prepare_exec(foreground, raw_sockets)
+            sys::prepare_exec(foreground)?;
+            capabilities::give_up(raw_sockets)?;
+            match &filters {
+                Some(filters) => filters.install(),
+                None => Ok(()),
+            }
         };
         // SAFETY: `prepare` only makes system calls; it neither allocates nor takes a lock.
         unsafe { command.pre_exec(prepare) };
@@ -125,7 +157,7 @@ impl Reaper {
         table.running.insert(
             pid,
             RunningProcess {
-                side: endpoint.side,
+                side: place.endpoint.side,
                 events,
                 terminal,
             },
@@ -234,7 +266,7 @@ fn send_event(to: &mut PipeWriter, event: &ProcessEvent) {
 
 /// Gives the standard descriptors to the command. Returns the others with their targets, moved
 /// above all targets so that placing one never closes another.
-fn place(
+fn place_fds(
     command: &mut Command,
     fds: Vec<OwnedFd>,
     targets: &[i32],

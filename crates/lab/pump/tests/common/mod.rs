@@ -38,7 +38,7 @@ pub fn try_bench() -> Result<Bench, BenchError> {
         names: vec!["server.test".into()],
         jobs: 1,
         visible: Vec::new(),
-        writable: Vec::new(),
+        hidden: Vec::new(),
     })
 }
 

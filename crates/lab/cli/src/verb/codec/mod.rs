@@ -9,7 +9,7 @@ mod progress;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use codec_bench::{Bench, Options, Program, Table, Unavailable};
+use codec_bench::{Bench, FOLDER, Options, Program, Table, Unavailable};
 use messages::Name;
 
 use self::progress::TerminalProgress;
@@ -215,7 +215,7 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
                 reason,
             }),
             None => {
-                let (command, user) = lab.confined(&runner.command);
+                let (command, user) = lab.confined(&runner.command, FOLDER);
                 programs.push(Program {
                     runtime: runner.runtime.clone(),
                     command,

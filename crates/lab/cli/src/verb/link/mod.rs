@@ -133,7 +133,7 @@ fn run_command(args: &Args) -> anyhow::Result<u8> {
         names: vec![FAR.to_owned()],
         jobs: 1,
         visible: Vec::new(),
-        writable: Vec::new(),
+        hidden: Vec::new(),
     };
     let mut bench = Bench::start(&options)?;
     if !bench.facts().realtime {
@@ -158,6 +158,7 @@ fn run_command(args: &Args) -> anyhow::Result<u8> {
         fds: foreground::streams()?,
         foreground: true,
         confinement: None,
+        sandbox: None,
         raw_sockets: true,
     };
     let mut signals = foreground::catch_signals()?;

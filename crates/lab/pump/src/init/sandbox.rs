@@ -1,0 +1,249 @@
+//! The namespaces of a sandbox: file systems and IPC.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+
+use super::namespaces::RESOLVER_FILES;
+use crate::confinement::Sandbox;
+use crate::{mounts, sys};
+
+/// Folders at the top level that hold programs or belong to the kernel. They stay as they are, read-only.
+const SYSTEM: [&str; 15] = [
+    "bin", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin",
+    "snap", "sys", "usr",
+];
+/// Folders of which programs get their own, with these permissions.
+const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
+const PRIVATE_MODE: u32 = 0o1777;
+/// The message queues of the machine.
+const QUEUES: &str = "/dev/mqueue";
+/// A socket where no systemd runs.
+const LOG_SOCKET: &str = "/dev/log";
+/// Others may enter the folder.
+const SEARCHABLE: u32 = 0o001;
+/// Most files and folders in the private ones. Each takes about 1 kB of the kernel's memory.
+const MAX_FILES: u32 = 100_000;
+
+/// The namespaces of a sandbox. They exist as long as this object and the programs in them.
+#[derive(Debug)]
+pub(super) struct Namespaces {
+    mounts: OwnedFd,
+    ipc: OwnedFd,
+}
+
+impl Namespaces {
+    /// Makes the namespaces, from those of this process. `visible` and `hidden` are those of [`crate::BenchOptions`].
+    pub(super) fn new(
+        sandbox: &Sandbox,
+        visible: &[PathBuf],
+        hidden: &[PathBuf],
+    ) -> io::Result<Namespaces> {
+        let make = || {
+            enter(sandbox, visible, hidden)?;
+            let open = |name: &str| fs::File::open(format!("/proc/thread-self/ns/{name}"));
+            Ok(Namespaces {
+                mounts: open("mnt")?.into(),
+                ipc: open("ipc")?.into(),
+            })
+        };
+        // Namespaces are made by entering them, which this thread must not.
+        std::thread::scope(|scope| {
+            let made = scope.spawn(make).join();
+            made.unwrap_or_else(|_| Err(io::Error::other("a thread panicked")))
+        })
+    }
+
+    pub(super) fn try_clone(&self) -> io::Result<Namespaces> {
+        Ok(Namespaces {
+            mounts: self.mounts.try_clone()?,
+            ipc: self.ipc.try_clone()?,
+        })
+    }
+
+    /// Moves the calling process into the namespaces. Makes only system calls, as a forked child must.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        sys::enter_ipc(self.ipc.as_fd())?;
+        sys::enter_mounts(self.mounts.as_fd())
+    }
+}
+
+/// Moves the calling thread into new namespaces and mounts the sandbox's file systems there.
+pub(crate) fn enter(sandbox: &Sandbox, visible: &[PathBuf], hidden: &[PathBuf]) -> io::Result<()> {
+    sys::unshare(libc::CLONE_NEWNS | libc::CLONE_NEWIPC)?;
+    let private = libc::MS_REC | libc::MS_PRIVATE;
+    mounts::mount(Path::new("none"), Path::new("/"), c"", private, c"")?;
+    // Only this thread's, since its file system is its own now. Others must be able to enter the folders made here.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+
+    let listed = [visible, &sandbox.readable, &sandbox.writable].concat();
+    let roots = roots(sandbox, &listed, hidden)?;
+    let mut bound = Vec::new();
+    for path in listed.iter().filter(|path| !holds_private(path)) {
+        bound.extend(Bound::all(path, &roots, sandbox.writable.contains(path))?);
+    }
+    for file in RESOLVER_FILES.map(Path::new) {
+        bound.extend(Bound::all(file, &roots, false)?);
+    }
+    hide(&roots, sandbox.max_file_bytes)?;
+    for dir in PRIVATE.map(Path::new) {
+        make_private(dir, &roots)?;
+    }
+    // A folder before those in it.
+    bound.sort_by(|a, b| a.path.cmp(&b.path));
+    bound.iter().try_for_each(Bound::mount)?;
+    if fs::symlink_metadata(LOG_SOCKET).is_ok_and(|found| !found.is_symlink()) {
+        let null = Path::new("/dev/null");
+        mounts::mount(null, Path::new(LOG_SOCKET), c"", libc::MS_BIND, c"")?;
+    }
+    if let Some(home) = &sandbox.home {
+        fs::create_dir_all(home)?;
+        fs::set_permissions(home, Permissions::from_mode(0o700))?;
+        chown(home, sandbox.user, sandbox.user)?;
+    }
+    make_read_only(&roots, &bound)
+}
+
+/// Returns the folders to hide, none of which is in another.
+fn roots(sandbox: &Sandbox, listed: &[PathBuf], hidden: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    let mut roots = Vec::new();
+    for entry in fs::read_dir("/")? {
+        let entry = entry?;
+        let is_system = SYSTEM.iter().any(|name| entry.file_name() == *name);
+        if entry.file_type()?.is_dir() && !is_system {
+            roots.push(entry.path());
+        }
+    }
+    let named = PRIVATE.iter().chain([&QUEUES]).map(Path::new);
+    let named = named.chain(hidden.iter().map(PathBuf::as_path));
+    roots.extend(named.filter_map(|dir| dir.canonicalize().ok()));
+    if sandbox.user.is_some() {
+        roots.extend(listed.iter().filter_map(|path| closed_parent(path)));
+    }
+    roots.retain(|root| root.is_dir() && root != Path::new("/"));
+    roots.sort();
+    roots.dedup();
+    let is_inner = |root: &Path| {
+        let mut others = roots.iter().filter(|other| *other != root);
+        others.any(|other| root.starts_with(other))
+    };
+    Ok(roots.iter().filter(|r| !is_inner(r)).cloned().collect())
+}
+
+/// Reports whether a folder is or contains one of which programs get their own: the machine's must stay hidden.
+fn holds_private(path: &Path) -> bool {
+    let mut dirs = PRIVATE.iter().filter_map(|dir| fs::canonicalize(dir).ok());
+    fs::canonicalize(path).is_ok_and(|path| dirs.any(|dir| dir.starts_with(&path)))
+}
+
+/// Mounts an empty folder over each of these, all in one file system, which is so limited as a whole.
+fn hide(roots: &[PathBuf], max_bytes: u64) -> io::Result<()> {
+    let Some((stage, others)) = roots.split_first() else {
+        return Ok(());
+    };
+    let options = format!("mode=755,size={max_bytes},nr_inodes={MAX_FILES}");
+    let options = std::ffi::CString::new(options)?;
+    let flags = libc::MS_NOSUID | libc::MS_NODEV;
+    mounts::mount(Path::new("sandbox"), stage, c"tmpfs", flags, &options)?;
+    let mount = |(number, root): (usize, &PathBuf)| {
+        let dir = stage.join(number.to_string());
+        fs::create_dir(&dir)?;
+        mounts::mount(&dir, root, c"", libc::MS_BIND, c"")
+    };
+    others.iter().enumerate().try_for_each(mount)?;
+    // Last, as it hides the others' folders.
+    mount((others.len(), stage))
+}
+
+/// Makes a private folder, unless the machine has none of this name.
+fn make_private(dir: &Path, roots: &[PathBuf]) -> io::Result<()> {
+    // It may be a link to another.
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    if !roots.iter().any(|root| dir.starts_with(root)) {
+        return Ok(());
+    }
+    fs::create_dir_all(&dir)?;
+    fs::set_permissions(&dir, Permissions::from_mode(PRIVATE_MODE))
+}
+
+/// Makes every mount read-only but those that the programs may write to.
+fn make_read_only(roots: &[PathBuf], bound: &[Bound]) -> io::Result<()> {
+    if !mounts::set_read_only(Path::new("/"), true, true)? {
+        return bound
+            .iter()
+            .filter(|bound| !bound.writable)
+            .try_for_each(Bound::make_read_only);
+    }
+    let writable = bound.iter().filter(|bound| bound.writable);
+    let writable = writable.map(|bound| bound.path.as_path());
+    let roots = roots.iter().map(PathBuf::as_path);
+    for path in roots.chain(writable).chain([Path::new("/proc")]) {
+        mounts::set_read_only(path, false, false)?;
+    }
+    Ok(())
+}
+
+/// A file or folder to be mounted where it was.
+struct Bound {
+    path: PathBuf,
+    is_dir: bool,
+    handle: OwnedFd,
+    writable: bool,
+}
+
+impl Bound {
+    /// Opens a path that is about to be hidden, by its own name and by that without links. One that stays visible needs
+    /// no mount, unless it is to be writable.
+    fn all(path: &Path, roots: &[PathBuf], writable: bool) -> io::Result<Vec<Bound>> {
+        let Ok(real) = path.canonicalize() else {
+            return Ok(Vec::new());
+        };
+        let is_hidden = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+        let mut names = vec![real.clone()];
+        names.extend((path != real).then(|| path.to_owned()));
+        names.retain(|name| is_hidden(name) || writable && *name == real);
+        let open = |name: PathBuf| {
+            let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+            Ok(Bound {
+                is_dir: real.is_dir(),
+                handle: rustix::fs::open(&real, flags, rustix::fs::Mode::empty())?,
+                path: name,
+                writable,
+            })
+        };
+        names.into_iter().map(open).collect()
+    }
+
+    fn mount(&self) -> io::Result<()> {
+        // One within another that is bound already may be there.
+        if self.is_dir {
+            fs::create_dir_all(&self.path)?;
+        } else if !self.path.exists() {
+            fs::create_dir_all(self.path.parent().unwrap_or(Path::new("/")))?;
+            fs::File::create(&self.path)?;
+        }
+        let source = PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_raw_fd()));
+        let bind = libc::MS_BIND | libc::MS_REC;
+        mounts::mount(&source, &self.path, c"", bind, c"")
+    }
+
+    /// Makes the mount read-only without the newer system call.
+    fn make_read_only(&self) -> io::Result<()> {
+        let read_only = libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY;
+        mounts::mount(Path::new("none"), &self.path, c"", read_only, c"")
+    }
+}
+
+/// Returns the topmost parent of a path that others may not enter.
+fn closed_parent(path: &Path) -> Option<PathBuf> {
+    let parents: Vec<&Path> = path.ancestors().skip(1).collect();
+    let closed =
+        |parent: &&&Path| fs::metadata(parent).is_ok_and(|found| found.mode() & SEARCHABLE == 0);
+    parents
+        .iter()
+        .rev()
+        .find(closed)
+        .map(|found| (*found).to_owned())
+}
