@@ -60,8 +60,8 @@ impl<B: Buf> SendStream<B> {
         self
     }
 
-    /// Reports whether h3 has answered the request by itself: a head that is too long, with status 431 and no body. It
-    /// then drops the stream, unfinished, before the server has heard of the request.
+    /// Reports whether h3 has answered the request by itself: status 431, without a body, for a head that is too long. h3
+    /// then drops the stream unfinished, and the server never sees the request.
     fn is_answered_by_h3(&self) -> bool {
         let untaken = self
             .accepted

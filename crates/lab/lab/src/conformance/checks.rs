@@ -444,3 +444,34 @@ fn ended_after(row: &Row, expected_ns: u64, margin_ns: u64) -> Checked {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_message_fails_every_case() {
+        let refused = RefusedEvent {
+            connection: 1,
+            stream: Some(4),
+            at_ns: 1,
+            code: "H3_MESSAGE_ERROR".into(),
+            reason: "the body is longer than its content-length".into(),
+        };
+        let with = |refused| Evidence {
+            rows: &[],
+            requests: Vec::new(),
+            connections: Vec::new(),
+            refused,
+            tap: &[],
+            run_ns: 0,
+            monotonic: true,
+            protocol: Protocol::H3,
+        };
+        assert_eq!(nothing_refused(&with(Vec::new())), Ok(()));
+        assert_eq!(
+            nothing_refused(&with(vec![&refused])),
+            Err("the server refused a message with H3_MESSAGE_ERROR: the body is longer than its content-length".to_owned())
+        );
+    }
+}
