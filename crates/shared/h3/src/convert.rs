@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use h3::error::Code;
 use h3::quic::{ConnectionErrorIncoming, StreamErrorIncoming, StreamId};
 use quinn::{ConnectionError, ReadError, VarInt, WriteError};
+
+use crate::refused::Refused;
 
 /// Converts a stream id.
 pub(crate) fn stream_id(id: quinn::StreamId) -> StreamId {
@@ -17,6 +20,20 @@ pub(crate) fn stream_id(id: quinn::StreamId) -> StreamId {
 /// does not is sent as the largest, because a reset must not fail.
 pub(crate) fn error_code(code: u64) -> VarInt {
     VarInt::from_u64(code).unwrap_or(VarInt::MAX)
+}
+
+// Here and not beside the rules, which the fuzz targets include without h3.
+impl Refused {
+    /// Returns the error code that the peer gets.
+    pub fn code(self) -> Code {
+        match self {
+            Self::PseudoField | Self::NoResponse => Code::H3_MESSAGE_ERROR,
+            Self::UnexpectedFrame => Code::H3_FRAME_UNEXPECTED,
+            Self::IncompleteFrame => Code::H3_FRAME_ERROR,
+            Self::FrameTooLong => Code::H3_EXCESSIVE_LOAD,
+            Self::Undecodable => Code::QPACK_DECOMPRESSION_FAILED,
+        }
+    }
 }
 
 pub(crate) fn connection_error(error: ConnectionError) -> ConnectionErrorIncoming {

@@ -4,8 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use h3::error::Code;
-
 /// A rule that a peer's stream breaks. h3 hands it to its caller as the source of `StreamError::Undefined`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -26,17 +24,6 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Returns the error code that the peer gets.
-    pub fn code(self) -> Code {
-        match self {
-            Self::PseudoField | Self::NoResponse => Code::H3_MESSAGE_ERROR,
-            Self::UnexpectedFrame => Code::H3_FRAME_UNEXPECTED,
-            Self::IncompleteFrame => Code::H3_FRAME_ERROR,
-            Self::FrameTooLong => Code::H3_EXCESSIVE_LOAD,
-            Self::Undecodable => Code::QPACK_DECOMPRESSION_FAILED,
-        }
-    }
-
     /// Reports whether the rule concerns the connection, so that all its streams end.
     pub(crate) fn ends_connection(self) -> bool {
         match self {
