@@ -36,7 +36,7 @@ pub(crate) fn code(result: anyhow::Result<u8>) -> ExitCode {
     match result {
         Ok(code) => ExitCode::from(code),
         Err(e) => {
-            out::note!("commute: {}", message(&e));
+            out::styled_line(&format!("commute: {}", message(&e, true)));
             ExitCode::from(code_of(&e))
         }
     }
@@ -133,16 +133,24 @@ struct Coded {
 
 impl std::fmt::Display for Coded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&message(&self.error))
+        f.write_str(&message(&self.error, f.alternate()))
     }
 }
 
 impl std::error::Error for Coded {}
 
-/// Joins an error with its causes, without those that its own message already contains.
-fn message(e: &anyhow::Error) -> String {
-    // A mistake in a file is shown in colours.
-    let mut causes = e.chain().map(|cause| format!("{cause:#}"));
+/// Joins an error with its causes, without those that its own message already contains. A mistake in a file is shown
+/// in colours if `styled`.
+fn message(e: &anyhow::Error, styled: bool) -> String {
+    let shown = |cause: &(dyn std::error::Error + 'static)| {
+        let plain = cause.to_string();
+        match neutral::lines(&plain) {
+            // Whatever more the styled text has is the style.
+            harmless if styled && harmless == plain => format!("{cause:#}"),
+            harmless => harmless,
+        }
+    };
+    let mut causes = e.chain().map(shown);
     let mut text = causes.next().unwrap_or_default();
     for cause in causes {
         if !text.contains(&cause) {
@@ -161,11 +169,25 @@ mod tests {
     fn causes_are_not_repeated() {
         let cause = anyhow::anyhow!("no such file");
         assert_eq!(
-            message(&cause.context("cannot read a.toml")),
+            message(&cause.context("cannot read a.toml"), true),
             "cannot read a.toml: no such file"
         );
         let repeated = anyhow::anyhow!("no such file").context("a.toml: no such file");
-        assert_eq!(message(&repeated), "a.toml: no such file");
+        assert_eq!(message(&repeated, true), "a.toml: no such file");
+    }
+
+    #[test]
+    fn colours_are_ours_only() {
+        let mistake = || config::Source::new("a.toml", "x = 1").error(&(4..5), "no");
+        let coded = || with(WRAPPER, LabError::from(mistake()).into());
+        for error in [LabError::from(mistake()).into(), coded()] {
+            assert!(message(&error, true).contains('\u{1b}'), "{error}");
+            assert!(!message(&error, false).contains('\u{1b}'), "{error}");
+        }
+        let evil = anyhow::anyhow!("\u{1b}[8m\u{202e}a").context("b");
+        assert_eq!(message(&evil, true), "b: \u{fffd}[8m\u{fffd}a");
+        let named = config::Source::new("\u{1b}[8m.toml", "x = 1").error(&(4..5), "no");
+        assert!(!message(&named.into(), true).contains('\u{1b}'));
     }
 
     #[test]

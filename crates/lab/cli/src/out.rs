@@ -15,9 +15,14 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a line to standard error, as `eprintln!` does, which panics when the reader has gone.
-/// Colours are for terminals only.
+/// Writes a line to standard error, as `eprintln!` does, which panics when the reader has gone. What a terminal would
+/// act on is replaced.
 pub(crate) fn error_line(line: Arguments<'_>) {
+    styled_line(&neutral::lines(&line.to_string()));
+}
+
+/// Writes a line whose escape sequences are ours, which are for terminals only.
+pub(crate) fn styled_line(line: &str) {
     // There is nobody left to report it to.
     let _written = writeln!(anstream::stderr().lock(), "{line}");
 }

@@ -117,7 +117,7 @@ impl Excerpt {
 }
 
 fn printable(c: char) -> char {
-    if c.is_control() { ' ' } else { c }
+    if neutral::is_interpreted(c) { ' ' } else { c }
 }
 
 /// Returns a message without control characters; of a long one the beginning and the end.

@@ -265,9 +265,9 @@ fn wait_until_ready(fd: &OwnedFd, events: PollFlags, deadline: Instant) -> io::R
     }
 }
 
-/// Makes untrusted text safe for a terminal or a report: at most 400 characters, no control
-/// characters and so no line breaks.
+/// Makes untrusted text safe for a terminal or a report: at most 400 characters, all of which are shown, and so no
+/// line breaks.
 pub fn printable(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().take(PRINTABLE_CHARS).map(clean).collect()
+    let beginning: String = text.chars().take(PRINTABLE_CHARS).collect();
+    neutral::plain(&beginning)
 }

@@ -55,7 +55,8 @@ pub(crate) fn write(all: &ByBlock) -> String {
             margin,
         ];
         let values = blocks.iter().map(|b| of(*b).unwrap_or_default());
-        rows.push(head.into_iter().map(str::to_owned).chain(values).collect());
+        // A number or `low..high` is no formula, a name may be one.
+        rows.push(head.into_iter().map(neutral::cell).chain(values).collect());
     };
     for (place, by_block) in &all.medians {
         row(place, ["", MEDIAN, ""], &|b| {
@@ -106,6 +107,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<ByBlock, FindingsError> {
     let blocks: Option<Vec<u32>> = head.iter().skip(HEAD.len()).map(block).collect();
     let blocks = blocks.ok_or_else(|| error(1, "expected columns named `block N`"))?;
     let mut all = ByBlock::default();
+    let name = |cell: &str| neutral::from_cell(cell).to_owned();
     for row in rows {
         let (line, row) = row?;
         let [kind, network, measure, arm, against, value, margin] =
@@ -115,9 +117,9 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<ByBlock, FindingsError> {
                 .into_iter()
                 .find(|k| k.name() == kind)
                 .ok_or_else(|| error(line, "unknown kind"))?,
-            network: network.to_owned(),
-            measure: measure.to_owned(),
-            arm: arm.to_owned(),
+            network: name(network),
+            measure: name(measure),
+            arm: name(arm),
         };
         let mut spans: BTreeMap<u32, Span> = BTreeMap::new();
         for (block, text) in blocks.iter().zip(row.iter().skip(HEAD.len())) {
@@ -127,7 +129,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<ByBlock, FindingsError> {
                 spans.insert(*block, span);
             }
         }
-        let pair = (place, against.to_owned());
+        let pair = (place, name(against));
         match value {
             MEDIAN => {
                 all.medians.insert(pair.0, spans);
@@ -208,7 +210,7 @@ mod tests {
             kind,
             network: "4g, train".into(),
             measure: measure.into(),
-            arm: "a \"b\"".into(),
+            arm: "=a \"b\"".into(),
         }
     }
 
@@ -261,6 +263,9 @@ mod tests {
             text.contains(",median,,1234567.5,,20000000000..\n"),
             "{text}"
         );
+        // A spreadsheet must not take the arm for a formula.
+        assert!(text.contains(",\"'=a \"\"b\"\"\","), "{text}");
+        assert!(text.contains(",-12000000,"), "{text}");
     }
 
     #[test]

@@ -141,14 +141,16 @@ pub fn build(root: &Path) -> Result<BTreeMap<PathBuf, String>, FindingsError> {
         .map(|name| Finding::read(root, name))
         .collect::<Result<Vec<Finding>, FindingsError>>()?;
     let front = front::front(root, &findings)?;
-    let index = index::index(front.as_deref(), &findings)?;
+    // Names are made harmless where they are written, and once more here so that none is forgotten.
+    let index = neutral::lines(&index::index(front.as_deref(), &findings)?);
     let mut files = BTreeMap::from([(PathBuf::from(PAGE), index)]);
     for finding in &findings {
         if !finding.ours.is_empty() {
             let dir = Path::new(&finding.name);
-            files.insert(dir.join(PAGE), page::page(finding)?);
+            files.insert(dir.join(PAGE), neutral::lines(&page::page(finding)?));
             if let Some(chart) = &finding.claims.figure {
-                files.insert(dir.join(page::CHART), chart::svg(finding, chart)?);
+                let svg = chart::svg(finding, chart)?;
+                files.insert(dir.join(page::CHART), neutral::lines(&svg));
             }
             if let Some(page) = &finding.claims.page {
                 let text = read(&root.join(page))?;

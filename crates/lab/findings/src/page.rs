@@ -31,9 +31,9 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
     for run in runs() {
         text += &format!(
             "Run {} was measured on {} with {}. ",
-            run.study,
-            run.date,
-            version(run)
+            plain(&run.study),
+            plain(&run.date),
+            plain(&version(run))
         );
     }
     for name in claims
@@ -41,7 +41,7 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
         .iter()
         .filter(|name| !finding.ours.contains_key(*name))
     {
-        text += &format!("Run {name} was not made yet. ");
+        text += &format!("Run {} was not made yet. ", plain(name));
     }
     text = text.trim_end().to_owned() + "\n\n";
     for line in runs().flat_map(warnings) {
@@ -272,7 +272,7 @@ fn method(run: &Run) -> String {
         .iter()
         .map(|fact| format!("- {}\n", plain(fact)))
         .collect();
-    format!("\n## How {} was measured\n\n{list}", run.study)
+    format!("\n## How {} was measured\n\n{list}", plain(&run.study))
 }
 
 fn arms(run: &Run) -> String {
@@ -307,7 +307,7 @@ fn repeat(finding: &Finding) -> String {
     let runs = || finding.ours.values().map(|ours| &ours.run);
     let commands: String = runs()
         .filter_map(|run| run.repeat.as_ref())
-        .map(|command| format!("{command}\n"))
+        .map(|command| format!("{}\n", neutral::plain(command)))
         .collect();
     let again = match commands.is_empty() {
         true => String::new(),

@@ -87,8 +87,8 @@ fn markdown(finding: &Finding, of: &Table) -> String {
         "{}\nRun {}, {}, {}. Medians of {} with 95 % intervals; verdicts against {}.\n",
         table(&head, &rows),
         plain(name),
-        ours.run.date,
-        version(&ours.run),
+        plain(&ours.run.date),
+        plain(&version(&ours.run)),
         or_unknown(block_count(&blocks)),
         plain(first),
     )

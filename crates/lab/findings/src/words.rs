@@ -33,18 +33,21 @@ pub(crate) fn verdict(verdict: Verdict, kind: Kind) -> &'static str {
     }
 }
 
-/// Returns text for a Markdown table or sentence: nothing in it is a column, emphasis or HTML.
+/// Returns text for a Markdown table or sentence: nothing in it is a column, emphasis, link, character reference or
+/// HTML.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = ' ';
+    let one_line = text.replace(['\n', '\t'], " ");
+    for c in neutral::plain(&one_line).chars() {
         match c {
-            '|' | '*' | '`' | '<' | '>' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c.is_control() => out.push(' '),
+            '&' => out.push_str("&amp;"),
+            '|' | '*' | '`' | '<' | '>' | '\\' => out.extend(['\\', c]),
+            // Brackets alone are those of intervals.
+            '(' | '[' | ':' if before == ']' => out.extend(['\\', c]),
             c => out.push(c),
         }
+        before = c;
     }
     out
 }
@@ -68,5 +71,21 @@ mod tests {
     fn names_cannot_break_a_table() {
         let rows = vec![vec!["a|b\n<i>".to_owned()]];
         assert_eq!(table(&["x"], &rows), "| x |\n| --- |\n| a\\|b \\<i\\> |\n");
+    }
+
+    #[test]
+    fn names_are_neither_links_nor_interpreted() {
+        for (name, shown) in [
+            ("[a](http://b) [1.7, 1.9]", "[a]\\(http://b) [1.7, 1.9]"),
+            ("![a][b]", "![a]\\[b]"),
+            ("[a]: b", "[a]\\: b"),
+            ("&#8238;x", "&amp;#8238;x"),
+            (
+                "a\u{202e}b\u{1b}[2J\u{200b}",
+                "a\u{fffd}b\u{fffd}[2J\u{fffd}",
+            ),
+        ] {
+            assert_eq!(plain(name), shown);
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use findings::{FindingsError, build, differing, write_all};
 use flate2::read::GzDecoder;
-use testing::golden;
+use testing::{HOSTILE_NAME, INTERPRETED, golden};
 
 /// Returns the folder of a made-up study with a small real run, and of one that was not run.
 fn fixture() -> PathBuf {
@@ -449,4 +449,54 @@ fn pages_follow_their_data() {
     copy.edit("published/made-up.csv", ",1.47,", ",1.31,");
     let after = copy.page();
     assert!(before.contains("1.47x") && after.contains("1.31x") && !after.contains("1.47x"));
+}
+
+/// Names come from records and claims that anyone may write.
+#[test]
+fn names_do_nothing_in_a_browser() {
+    let copy = Copy::new();
+    let claims = "made-up/claims.toml";
+    let hostile = serde_json::to_string(HOSTILE_NAME).unwrap();
+    for (key, name) in [
+        ("title", "\"HTTP/2 or HTTP/3 for a list and an image?\""),
+        ("title", "\"Times as fast as HTTP/2\""),
+        ("label", "\"lan\""),
+        ("words", "\"an image\""),
+        ("what", "\"energy\""),
+    ] {
+        copy.edit(
+            claims,
+            &format!("{key} = {name}"),
+            &format!("{key} = {hostile}"),
+        );
+    }
+    let run = copy.0.path().join("made-up/made-up.json");
+    let text = fs::read_to_string(&run).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for key in ["question", "commute"] {
+        value[key] = HOSTILE_NAME.into();
+    }
+    value["repeat"] = format!("commute run\n```\n{HOSTILE_NAME}").into();
+    for key in ["hosts", "notes"] {
+        value[key] = serde_json::json!([HOSTILE_NAME]);
+    }
+    value["networks"][0]["numbers"] = HOSTILE_NAME.into();
+    for key in ["client", "caveats"] {
+        value["arms"][0][key] = serde_json::json!([HOSTILE_NAME]);
+    }
+    fs::write(&run, value.to_string()).unwrap();
+    let files = build(copy.0.path()).unwrap();
+    for (path, text) in &files {
+        let name = path.display().to_string();
+        assert!(!text.contains(INTERPRETED), "{name}: {text}");
+        // The study's own figure.
+        let lines = text.lines().filter(|line| !line.ends_with("](figure.svg)"));
+        match path.extension().is_some_and(|end| end == "svg") {
+            true => testing::check_harmless(&name, text),
+            false => {
+                let markdown: String = lines.map(|line| format!("{line}\n")).collect();
+                testing::check_harmless(&name, &testing::rendered(&markdown));
+            }
+        }
+    }
 }

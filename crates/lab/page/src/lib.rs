@@ -12,7 +12,7 @@
 //! in print; on wider screens figures stand beside each other.
 //!
 //! Names come from files that anyone may write: `maud` escapes them, and characters that change what
-//! is around them ([`is_interpreted`]) are replaced in the whole document.
+//! is around them ([`neutral::lines`]) are replaced in the whole document.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +25,7 @@ mod origin;
 mod table;
 
 pub use axis::{Axis, BYTES, COUNT, PERCENT, TIME, Units, unit_of};
-pub use document::{Document, is_interpreted};
+pub use document::Document;
 pub use dots::{Dot, Row, dots};
 pub use figure::{WIDTH, at, figure, figure_of, figures, grid_across, grid_up, shortened};
 pub use key::{arm, color_class, key, line_classes};

@@ -29,8 +29,8 @@
 //! not at all; where something failed, the failure takes the number's place. And sentence and table
 //! are derived from the same verdicts, so that they cannot contradict each other.
 //!
-//! Names come from files that anyone may write: the terminal gets them without control characters,
-//! the page gets them escaped by `maud`, Markdown by `markdown`, both without control characters.
+//! Names come from files that anyone may write. Every format but JSON passes them through the crate [`neutral`]; the
+//! page also escapes them by `maud`, and Markdown by `markdown`.
 
 #![forbid(unsafe_code)]
 
@@ -84,7 +84,6 @@ pub use verdicts::threshold::{Names, Threshold, apply_thresholds};
 pub use verdicts::values::{BlockValue, ERROR, Values, decide, ranks};
 pub use verdicts::why::{Wanted, why};
 pub use words::number::{Size, count, duration, percent, size, with_interval};
-pub use words::text::plain;
 pub use words::verdict::verdict_words;
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.

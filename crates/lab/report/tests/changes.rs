@@ -9,6 +9,7 @@ use std::path::Path;
 use invented::{Invented, data, quickstart, run};
 use record::RunData;
 use report::{ArmChange, ChangeVerdict, RunChanges, compare_runs};
+use testing::{HOSTILE_NAME, INTERPRETED};
 
 const NETWORKS: [&str; 2] = ["true-metro", "4g-tether"];
 
@@ -143,4 +144,25 @@ fn layouts() {
     golden("../../../docs/compare.schema.json", &schema);
     let json: serde_json::Value = serde_json::from_str(&changes.json()).unwrap();
     assert_eq!(json["changes"][0]["verdict"], "no_difference");
+}
+
+#[test]
+fn names_do_nothing_on_a_terminal_and_in_a_browser() {
+    let hostile = |seed: u64| {
+        let mut arms = quickstart();
+        arms[2].name = HOSTILE_NAME;
+        let mut run = run(&arms, &[HOSTILE_NAME, "4g-tether"], 10);
+        for text in [&mut run.study, &mut run.host.kernel, &mut run.host.cpu] {
+            *text = format!("{HOSTILE_NAME} (invented)");
+        }
+        let cells = invented::cells(&run, &arms, seed);
+        RunData::new(run, cells).unwrap()
+    };
+    let changes = compare_runs(&hostile(1), &hostile(5)).unwrap();
+    let (human, markdown) = (changes.human(100), changes.markdown());
+    for text in [&human, &markdown] {
+        assert!(!text.contains(INTERPRETED), "{text}");
+    }
+    assert!(human.contains("=1+1<img"), "{human}");
+    testing::check_harmless("compare", &testing::rendered(&markdown));
 }

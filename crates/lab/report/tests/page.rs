@@ -10,7 +10,7 @@ use std::fs;
 use invented::{data, exchanging, explained, quickstart};
 use record::RunData;
 use report::{html, html_beside_records, summarise};
-use testing::{Browser, View};
+use testing::{Browser, HOSTILE_NAME, INTERPRETED, View};
 
 fn page(data: &RunData) -> String {
     html(&summarise(data), data)
@@ -58,6 +58,25 @@ fn names_from_files_are_escaped() {
     );
     assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;&quot;'&amp;\u{fffd}\u{fffd}"));
     assert!(!page.contains(['\u{1b}', '\u{202e}']));
+}
+
+#[test]
+fn names_do_nothing_in_a_browser() {
+    let mut arms = quickstart();
+    arms[2].name = HOSTILE_NAME;
+    let invented = data(&arms, &[HOSTILE_NAME], 10, 1);
+    let mut run = invented.run().clone();
+    for text in [&mut run.study, &mut run.question, &mut run.host.kernel] {
+        *text = format!("{HOSTILE_NAME} (invented)");
+    }
+    run.networks[0].numbers = HOSTILE_NAME.into();
+    let data = RunData::new(run, invented.cells().to_vec()).unwrap();
+    let summary = summarise(&data);
+    testing::check_harmless("report", &html(&summary, &data));
+    let markdown = report::markdown(&summary, &data);
+    assert!(!markdown.contains(INTERPRETED), "{markdown}");
+    testing::check_harmless("report's Markdown", &testing::rendered(&markdown));
+    testing::check_harmless("card", &report::card(&summary));
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn absent_parts_have_a_cause() {
 
 #[test]
 fn names_are_printed_without_control_characters() {
-    let evil = "<b>|\u{1b}[2J";
+    let evil = "=<b>|\u{1b}[2J";
     let mut arms = vec![
         arm("h2", "h2", 383.0, 133.0, 1_800.0),
         arm("h3", "h3", 265.0, 131.0, 1_100.0),
@@ -174,6 +174,12 @@ fn names_are_printed_without_control_characters() {
     arms[1].name = evil;
     let found = why(&explained(&data(&arms, &["lan"], 6, 1)), &ALL).unwrap();
     assert!(!found.human(100).contains('\u{1b}'));
+    // Nor as formulas of a spreadsheet.
+    assert!(
+        found.csv().contains(",'=<b>|\u{fffd}[2J,"),
+        "{}",
+        found.csv()
+    );
     let markdown = found.markdown();
     assert!(
         !markdown.contains('\u{1b}') && !markdown.contains("<b>|"),

@@ -146,11 +146,11 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
             .zip(&row.oracles)
             .filter(|(_, times)| **times > 0);
         let chosen: Vec<String> = chosen
-            .map(|(name, times)| format!("{} {times}", report::plain(name)))
+            .map(|(name, times)| format!("{} {times}", neutral::plain(name)))
             .collect();
         table.add_row([
-            report::plain(&row.network),
-            report::plain(&row.requests),
+            neutral::plain(&row.network),
+            neutral::plain(&row.requests),
             ms(row.oracle_ns),
             ms(row.regret_ns),
             format!(
@@ -170,7 +170,7 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
     );
     out::print(&format!(
         "{}\n\n{}\n",
-        report::plain(&title),
+        neutral::plain(&title),
         table.trim_fmt()
     ))?;
     Ok(exit::PASS)
@@ -217,7 +217,7 @@ pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow
 /// Prints what the thresholds found, for formats that have no place for it.
 fn note_thresholds(summary: &Summary) {
     for result in &summary.thresholds {
-        out::note!("{}", report::plain(&report::threshold_line(result)));
+        out::note!("{}", neutral::plain(&report::threshold_line(result)));
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         .collect::<Result<_, _>>()?;
     match args.format {
         Listing::Json => out::json(&rows)?,
-        Listing::Human => out::print(&table(&rows))?,
+        Listing::Human => out::print(&neutral::lines(&table(&rows)))?,
     }
     Ok(exit::PASS)
 }

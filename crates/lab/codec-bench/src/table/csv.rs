@@ -56,7 +56,7 @@ impl Table {
             record.push(samples.map_or(String::new(), |n| n.to_string()));
             record.push(row.runtime_version.clone());
             record.extend([&row.caveat, &row.problem].map(|t| t.clone().unwrap_or_default()));
-            out.write_record(&record)?;
+            out.write_record(record.iter().map(|text| neutral::cell(text)))?;
         }
         let bytes = out
             .into_inner()

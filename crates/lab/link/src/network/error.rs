@@ -23,7 +23,7 @@ pub enum NetworkError {
 
 /// Returns the beginning of a user's text, without control characters.
 pub(super) fn clip(text: &str) -> String {
-    let printable = |c: char| if c.is_control() { ' ' } else { c };
+    let printable = |c: char| if neutral::is_interpreted(c) { ' ' } else { c };
     text.chars().take(MAX_QUOTED_CHARS).map(printable).collect()
 }
 

@@ -1,13 +1,14 @@
 //! A comparison of two runs for a terminal and as Markdown.
 
 use comfy_table::{CellAlignment, Table, presets};
+use neutral::plain;
 use time::OffsetDateTime;
 
 use super::{ArmChange, ChangeVerdict, RunChanges, RunFacts};
 use crate::formats::markdown::escaped;
 use crate::summary::quantity::Quantity;
 use crate::words::number::{Column, count};
-use crate::words::text::{INDENT, plain, wrapped};
+use crate::words::text::{INDENT, wrapped};
 
 const HEADINGS: [&str; 6] = ["measure", "arm", "old", "new", "new - old", "verdict"];
 /// Its numbers are aligned to the right.

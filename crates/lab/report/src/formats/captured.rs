@@ -5,6 +5,7 @@ mod markdown;
 mod path;
 
 use capture::{ConnectionFacts, End, Exchange, Explained, PartTime};
+use neutral::plain;
 
 pub use csv::csv;
 pub use markdown::markdown;
@@ -12,7 +13,7 @@ pub use path::{path, path_csv, path_markdown};
 
 use crate::words::number::count;
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, plain, width_of, wrapped};
+use crate::words::text::{INDENT, width_of, wrapped};
 
 /// Parts that a row names; the others are one sum.
 const LARGEST: usize = 4;

@@ -4,6 +4,7 @@
 //! sans-serif fonts, and text that may be too long is broken into lines.
 
 use maud::{Markup, PreEscaped, html};
+use neutral::plain;
 
 use crate::answer::wording::alarms;
 use crate::summary::arm::{ArmSummary, Role};
@@ -11,7 +12,7 @@ use crate::summary::measure::Measure;
 use crate::summary::quantity::Quantity;
 use crate::summary::{NetworkSummary, Summary};
 use crate::words::number::{count, size};
-use crate::words::text::{capitalised, plain, width_of};
+use crate::words::text::{capitalised, width_of};
 use crate::words::verdict::finding_words;
 use stats::Verdict;
 

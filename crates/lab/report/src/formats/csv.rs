@@ -51,7 +51,7 @@ pub fn csv(data: &RunData) -> String {
     write(&COLUMNS.map(str::to_owned));
     for (cell, status) in data.with_status() {
         for call in &cell.calls {
-            write(&row(data, cell, status, call));
+            write(&row(data, cell, status, call).map(|text| neutral::cell(&text)));
         }
     }
     let bytes = out.into_inner().expect("memory can be written to");

@@ -1,5 +1,7 @@
 //! The report for a terminal in full: the answer, then for each network a sentence and the table behind it.
 
+use neutral::plain;
+
 use crate::answer::wording::{alarms, cells_line, interval_note, self_test_words, threshold_line};
 use crate::figures::external;
 use crate::figures::load;
@@ -9,7 +11,7 @@ use crate::summary::sweep::Sweep;
 use crate::summary::{NetworkSummary, Summary};
 use crate::verdicts::noise;
 use crate::words::number::{count, duration};
-use crate::words::text::{INDENT, plain, width_of, wrapped};
+use crate::words::text::{INDENT, width_of, wrapped};
 
 /// In a narrower terminal, not even one column would fit beside the names.
 pub(crate) const MIN_WIDTH: usize = 60;

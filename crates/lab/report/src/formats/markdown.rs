@@ -2,6 +2,7 @@
 //!
 //! GitHub Flavored Markdown (<https://github.github.com/gfm/>), which GitLab and others read too.
 
+use neutral::plain;
 use record::RunData;
 use stats::Verdict;
 
@@ -14,7 +15,7 @@ use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{NetworkSummary, Summary};
 use crate::verdicts::noise;
 use crate::words::number::{count, duration, size, with_interval};
-use crate::words::text::{capitalised, plain};
+use crate::words::text::capitalised;
 use crate::words::verdict::finding_words;
 
 /// Returns the report as Markdown.

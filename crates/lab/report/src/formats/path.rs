@@ -1,12 +1,13 @@
 //! The critical path of one call, step by step, for a terminal of 80 columns.
 
 use explain::Part;
+use neutral::plain;
 use record::{Call, CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 
 use crate::answer::call_path::FoundPath;
 use crate::words::number::count;
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, plain, width_of, wrapped};
+use crate::words::text::{INDENT, width_of, wrapped};
 
 const HEADER: [&str; 5] = ["at ms", "took", "client  server", "part", "packet"];
 const NOTE: &str = "`#` has the time: the client, the link or the server. An arrow is a packet on its way. Experimental: \

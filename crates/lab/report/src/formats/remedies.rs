@@ -1,9 +1,11 @@
 //! What would make requests faster, for a terminal.
 
+use neutral::plain;
+
 use crate::remedy::Place;
 use crate::summary::remedies::{ChosenRemedy, Gain, MeasureRemedies};
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, capitalised, plain, wrapped};
+use crate::words::text::{INDENT, capitalised, wrapped};
 
 const HEADING: &str = "What would change it. A remedy gains at most the time of its parts. Where an arm differs in just \
     that, the gain is measured: the difference of the means, each of at least n requests.";

@@ -13,6 +13,7 @@
 //!   libcurl h2   9.0 MB
 //! ```
 
+use neutral::plain;
 use stats::Verdict;
 
 use crate::answer::because::reasons;
@@ -28,7 +29,7 @@ use crate::summary::arm::{ArmSummary, Role, Setup};
 use crate::summary::measure::{Comparison, Phases};
 use crate::summary::quantity::Quantity;
 use crate::words::number;
-use crate::words::text::{INDENT, plain, width_of, wrapped};
+use crate::words::text::{INDENT, width_of, wrapped};
 use crate::words::verdict::finding_words;
 
 const GAP: &str = "   ";

@@ -4,6 +4,7 @@ mod csv;
 mod markdown;
 
 use comfy_table::{CellAlignment, Table, presets};
+use neutral::plain;
 use stats::Verdict;
 
 use crate::answer::because::with_reason;
@@ -12,7 +13,7 @@ use crate::summary::measure::Comparison;
 use crate::summary::why::{ArmParts, PartTime, Why, WhyMeasure};
 use crate::words::number::{count, duration, size};
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, plain, wrapped};
+use crate::words::text::{INDENT, wrapped};
 use crate::words::verdict::finding_words;
 use crate::words::verdict::verdict_words;
 

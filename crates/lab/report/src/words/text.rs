@@ -1,19 +1,8 @@
-//! Text for a terminal: made safe, measured and wrapped.
+//! Text for a terminal: measured and wrapped.
 
-use page::is_interpreted;
 use unicode_width::UnicodeWidthStr as _;
 
-const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
-
 pub(crate) const INDENT: &str = "  ";
-
-/// Replaces everything that a terminal would interpret: control characters and marks that change
-/// the direction of writing.
-pub fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if is_interpreted(c) { REPLACEMENT } else { c })
-        .collect()
-}
 
 /// Returns a text with its first letter in upper case.
 pub(crate) fn capitalised(text: &str) -> String {
@@ -61,11 +50,5 @@ mod tests {
             [width_of("µs"), width_of("日本"), width_of("e\u{301}")],
             [2, 4, 1]
         );
-    }
-
-    #[test]
-    fn interpreted_characters_are_replaced() {
-        let evil = "a\u{1b}[2J\r\u{202e}\u{2067}b\n";
-        assert_eq!(plain(evil), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}b\u{fffd}");
     }
 }

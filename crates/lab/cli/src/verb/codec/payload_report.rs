@@ -118,7 +118,7 @@ impl PayloadReport {
                     let float = |n: Option<f64>| n.map_or(String::new(), |n| format!("{n:.1}"));
                     let whole = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
                     out.write_record([
-                        sample.name.clone(),
+                        neutral::cell(&sample.name),
                         encoding.codec.clone(),
                         encoding.bytes.to_string(),
                         encoding.h2_bytes.to_string(),
@@ -128,7 +128,7 @@ impl PayloadReport {
                         float(encoding.encode_ns),
                         float(encoding.decode_ns),
                         whole(encoding.runs),
-                        predicted.network.clone(),
+                        neutral::cell(&predicted.network),
                         predicted.protocol.to_owned(),
                         whole(predicted.cold_ns),
                         whole(predicted.warm_ns),

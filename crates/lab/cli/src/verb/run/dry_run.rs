@@ -56,7 +56,7 @@ pub(crate) fn text(
     let study = &plan.study;
     let mut add_line = |text: String| {
         for line in text.split('\n') {
-            out.push_str(&report::plain(line));
+            out.push_str(&neutral::plain(line));
             out.push('\n');
         }
     };

@@ -20,7 +20,7 @@ pub(super) fn run(lab: &Lab, format: Listing) -> anyhow::Result<u8> {
     status.finish_and_clear();
     match format {
         Listing::Json => out::json(&rows)?,
-        Listing::Human => out::print(&(table(&rows) + &runners(lab)))?,
+        Listing::Human => out::print(&neutral::lines(&(table(&rows) + &runners(lab))))?,
     }
     Ok(exit::PASS)
 }

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use neutral::plain;
+
 use super::label::{cut, fitted};
 use super::outcome::Outcome;
 use crate::summary::measure::Measure;
-use crate::words::text::{INDENT, plain, width_of};
+use crate::words::text::{INDENT, width_of};
 
 const GAP: &str = "  ";
 /// Labels are not cut to less than this; rather, a network gets a table of its own.

@@ -1,8 +1,10 @@
 //! Labels of the rows of the brief report: requests by method and path, as the app makes them.
 
+use neutral::plain;
+
 use crate::summary::GroupSummary;
 use crate::summary::measure::Measure;
-use crate::words::text::{plain, width_of};
+use crate::words::text::width_of;
 
 const CUT: &str = "…";
 

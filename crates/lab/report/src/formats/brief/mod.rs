@@ -12,13 +12,15 @@ mod remark;
 
 use std::collections::BTreeSet;
 
+use neutral::plain;
+
 use crate::answer::wording::threshold_line;
 use crate::figures::external;
 use crate::formats::human::{MIN_WIDTH, titled};
 use crate::summary::measure::Measure;
 use crate::summary::sweep::Sweep;
 use crate::summary::{NetworkSummary, Summary};
-use crate::words::text::{INDENT, plain, width_of, wrapped};
+use crate::words::text::{INDENT, width_of, wrapped};
 use grid::{Row, padded, widest};
 use headline::headline;
 use label::cut;

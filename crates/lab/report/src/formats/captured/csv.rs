@@ -22,7 +22,10 @@ pub fn csv(explained: &Explained) -> String {
     let mut out = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(Vec::new());
-    let mut write = |row: [&str; 10]| out.write_record(row).expect("memory can be written to");
+    let mut write = |row: [&str; 10]| {
+        let cells = row.map(neutral::cell);
+        out.write_record(cells).expect("memory can be written to");
+    };
     write(COLUMNS);
     for connection in &explained.connections {
         for exchange in &connection.exchanges {

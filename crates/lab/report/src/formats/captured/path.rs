@@ -2,12 +2,13 @@
 
 use capture::{ConnectionFacts, End, Exchange, Explained};
 use csv::{Terminator, WriterBuilder};
+use neutral::plain;
 use record::{CallPath, PathPacket};
 
 use super::{ms, note};
 use crate::formats::markdown::escaped;
 use crate::formats::path::steps;
-use crate::words::text::{plain, wrapped};
+use crate::words::text::wrapped;
 
 /// The columns of [`path_csv`].
 const COLUMNS: [&str; 10] = [
@@ -52,7 +53,10 @@ pub fn path_csv(explained: &Explained) -> Option<String> {
     let mut out = WriterBuilder::new()
         .terminator(Terminator::CRLF)
         .from_writer(Vec::new());
-    let mut write = |row: [&str; 10]| out.write_record(row).expect("memory can be written to");
+    let mut write = |row: [&str; 10]| {
+        let cells = row.map(neutral::cell);
+        out.write_record(cells).expect("memory can be written to");
+    };
     write(COLUMNS);
     for step in &path.steps {
         let packet = step.packet.as_ref();

@@ -21,7 +21,10 @@ impl Why {
         let mut out = WriterBuilder::new()
             .terminator(Terminator::CRLF)
             .from_writer(Vec::new());
-        let mut write = |row: [&str; 7]| out.write_record(row).expect("memory can be written to");
+        let mut write = |row: [&str; 7]| {
+            let cells = row.map(neutral::cell);
+            out.write_record(cells).expect("memory can be written to");
+        };
         write(COLUMNS);
         for measure in &self.measures {
             for arm in &measure.arms {

@@ -1,0 +1,141 @@
+//! Text that others wrote, e.g. names from studies, records, drivers and servers, made harmless for outputs.
+//!
+//! Every output but JSON, which is data, passes such text through one of these functions:
+//!
+//! | function | for |
+//! |---|---|
+//! | [`plain`] | one line: a message, a cell of a table, a label |
+//! | [`lines`] | a whole text with its line breaks, e.g. a page |
+//! | [`cell`] | a cell of CSV, which a spreadsheet may open |
+//!
+//! What Markdown and HTML give a meaning to is escaped where these are written.
+
+#![forbid(unsafe_code)]
+
+/// What a spreadsheet takes for the beginning of a formula, also at full width. A tab and a carriage return, which it
+/// skips, are replaced before.
+const FORMULA_BEGINS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+/// What spreadsheets mark text with.
+const TEXT_MARK: char = '\'';
+
+/// Returns whether an output would not show a character but act on it, or show nothing: control characters, marks that
+/// change the direction of writing, line separators, and characters without a width.
+///
+/// The last are Unicode's `Default_Ignorable_Code_Point` without the variation selectors of emoji.
+pub fn is_interpreted(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Replaces every character that an output would act on ([`is_interpreted`]).
+pub fn plain(text: &str) -> String {
+    replaced(text, is_interpreted)
+}
+
+/// Replaces the same characters, but keeps line feeds.
+pub fn lines(text: &str) -> String {
+    replaced(text, |c| c != '\n' && is_interpreted(c))
+}
+
+/// Returns text as a cell of CSV: as [`plain`] does, and behind an apostrophe if a spreadsheet would take it for a
+/// formula. Numbers stay as they are.
+pub fn cell(text: &str) -> String {
+    let text = plain(text);
+    match is_formula(&text) {
+        true => format!("{TEXT_MARK}{text}"),
+        false => text,
+    }
+}
+
+/// Returns the text of a cell that [`cell`] made.
+pub fn from_cell(cell: &str) -> &str {
+    match cell.strip_prefix(TEXT_MARK) {
+        Some(text) if is_formula(text) => text,
+        _ => cell,
+    }
+}
+
+/// Returns whether a spreadsheet would take a cell for a formula, or would if the marks before it were not there: so
+/// that each mark is known to be from [`cell`].
+fn is_formula(text: &str) -> bool {
+    let text = text.trim_start_matches(TEXT_MARK);
+    text.starts_with(FORMULA_BEGINS) && !is_number(text)
+}
+
+fn is_number(text: &str) -> bool {
+    // `inf` and `nan` are numbers to Rust only.
+    text.parse::<f64>().is_ok() && text.ends_with(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+fn replaced(text: &str, is_bad: impl Fn(char) -> bool) -> String {
+    let replace = |c| {
+        if is_bad(c) {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
+    text.chars().map(replace).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpreted_characters_are_replaced() {
+        let evil =
+            "a\u{1b}[2J\r\u{9b}2J\u{202e}\u{2067}\u{61c}b\u{200b}\u{feff}\u{2028}\u{e0041}\n";
+        let r = '\u{fffd}';
+        let plain_text = format!("a{r}[2J{r}{r}2J{r}{r}{r}b{r}{r}{r}{r}");
+        assert_eq!(plain(evil), format!("{plain_text}{r}"));
+        assert_eq!(lines(evil), format!("{plain_text}\n"));
+    }
+
+    #[test]
+    fn what_is_shown_is_kept() {
+        for text in ["häuser 日本 ✔\u{fe0f} µs", "a b\u{a0}c\u{202f}d", ""] {
+            assert_eq!(plain(text), text);
+            assert_eq!(cell(text), text);
+        }
+    }
+
+    #[test]
+    fn formulas_are_marked_as_text_and_numbers_are_not() {
+        for formula in [
+            "=1+1",
+            "+1+1",
+            "-2+3",
+            "@SUM(A1)",
+            "-cmd|' /C calc'!A0",
+            "--1",
+            "-",
+            "-inf",
+            "+nan",
+            "＝1+1",
+            "- 5",
+            "-1,5",
+        ] {
+            let marked = cell(formula);
+            assert_eq!(marked, format!("'{formula}"));
+            assert_eq!(from_cell(&marked), formula);
+        }
+        for number in ["-1.5", "+3", "-1e-5", "-.5", "-0", "-7.", "12"] {
+            assert_eq!(cell(number), number);
+        }
+        // A tab or carriage return before a formula is not skipped.
+        assert_eq!(cell("\t=1"), "\u{fffd}=1");
+        assert_eq!(cell("\r\n=1"), "\u{fffd}\u{fffd}=1");
+    }
+
+    #[test]
+    fn every_cell_is_read_back() {
+        for text in ["a", "'a", "'=1", "''=1", "=1", "'-5", "-5", "it's"] {
+            assert_eq!(from_cell(&cell(text)), text);
+        }
+    }
+}
