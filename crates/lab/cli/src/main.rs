@@ -6,6 +6,7 @@
 
 mod bundle;
 mod checks;
+mod confirm;
 mod exit;
 mod home;
 mod interrupt;

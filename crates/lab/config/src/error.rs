@@ -65,6 +65,16 @@ impl fmt::Display for ConfigError {
 }
 
 impl ConfigError {
+    /// Returns an error at the same place that shows nothing of the file, with another message: for files whose content
+    /// is not to be printed.
+    pub fn without_text(self, message: &str) -> ConfigError {
+        ConfigError {
+            message: bounded(message),
+            excerpt: None,
+            ..self
+        }
+    }
+
     /// Creates an error at a span of a text; `0..0` is the file as a whole.
     pub(crate) fn new(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigError {
         let start = text.floor_char_boundary(span.start);

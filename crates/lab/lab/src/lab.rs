@@ -9,14 +9,17 @@ use driver::protocol::Action;
 use record::{Run, Store};
 use sha2::{Digest, Sha256};
 use study::plan::Plan;
-use study::{Arm, ExternalServer, ReadFile, Study, not_for_step};
+use study::{Arm, ExternalServer, ReadFile, Study, Trust, not_for_step};
 
 use crate::error::LabError;
-use crate::files::{read_file, read_trust};
+use crate::files::{AllowedFiles, FileScope, Owner, read_file, read_trust};
 use crate::home::Home;
 use crate::network;
 use crate::stacks::{Server, Stacks, StacksError};
 use crate::toml_file;
+
+/// Has links to what a process has open, e.g. to standard input.
+const DEVICES: &str = "/dev";
 
 /// A lab on this machine: its files and its stacks.
 #[derive(Clone, Debug)]
@@ -34,12 +37,26 @@ impl Lab {
         Ok(Lab { home, stacks })
     }
 
-    /// Reads and checks a study, applies the command line's `overrides`, and plans it.
-    pub fn plan(&self, file: &Path, overrides: impl FnOnce(&mut Study)) -> Result<Plan, LabError> {
-        let text = toml_file::read(file, toml_file::Kind::Study)?;
-        let base = file.parent().unwrap_or(Path::new(""));
-        let read = |path: &str, limit: u64| read_file(&base.join(path), limit);
-        self.plan_text(file, text, &read, overrides)
+    /// Reads and checks a study, applies the command line's `overrides`, and plans it. The study may read files below its
+    /// own folder, and those that its user allows.
+    pub fn plan(
+        &self,
+        file: &Path,
+        allowed: &AllowedFiles,
+        overrides: impl FnOnce(&mut Study),
+    ) -> Result<Plan, LabError> {
+        let (text, opened) = toml_file::read(file, toml_file::Kind::Study)?;
+        // A link in a stranger's folder may lead to a file that is no study and not to be shown.
+        if file.is_symlink()
+            && !file.starts_with(DEVICES)
+            && let Err(mistake) = Study::check_keys(&file.display().to_string(), &text)
+        {
+            let message = "not a study; this is a link: name the file itself to see what is wrong";
+            return Err(mistake.without_text(message).into());
+        }
+        let scope = FileScope::of_file(Owner::Study, &opened, allowed);
+        let read = |path: &str, limit: u64| scope.read(path, limit);
+        self.plan_in(file, text, &scope, &read, overrides)
     }
 
     /// Plans a study like [`plan`](Lab::plan) whose text is not in `file` yet; `read` returns the content of the
@@ -51,12 +68,24 @@ impl Lab {
         read: &ReadFile<'_>,
         overrides: impl FnOnce(&mut Study),
     ) -> Result<Plan, LabError> {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let none = AllowedFiles::default();
+        let scope = FileScope::of_folder(Owner::Study, folder, &none);
+        self.plan_in(file, text, &scope, read, overrides)
+    }
+
+    /// Plans a study whose payloads `read` returns, and whose other files are in the scope.
+    fn plan_in(
+        &self,
+        file: &Path,
+        text: String,
+        scope: &FileScope<'_>,
+        read: &ReadFile<'_>,
+        overrides: impl FnOnce(&mut Study),
+    ) -> Result<Plan, LabError> {
         let name = file.display().to_string();
         let base = file.parent().unwrap_or(Path::new(""));
         let mut study = Study::parse_with(&name, &text, read)?;
-        if let Some(server) = &mut study.external {
-            server.trust = server.trust.below(base);
-        }
         let named = |name_of: &str, error: LabError| match error {
             // It has a place of its own.
             LabError::Network(link::NetworkError::File(_)) => error,
@@ -69,7 +98,11 @@ impl Lab {
         };
         overrides(&mut study);
         if let Some(server) = &mut study.external {
-            server.trust = read_trust(&server.trust)?;
+            let trust = read_trust(&server.trust, scope);
+            server.trust = match &server.trust {
+                Trust::OfStudy(path) => trust.map_err(|e| named(&path.to_string_lossy(), e))?,
+                _ => trust?,
+            };
             if let Some((group, reason)) = study.workload.iter().find_map(not_for_step) {
                 let reason = format!("group `{group}`: {reason}");
                 return Err(named(group, LabError::External(reason)));
@@ -99,7 +132,8 @@ impl Lab {
         }
         let mut networks = Vec::new();
         for name_or_path in &study.networks {
-            let network = network::find(name_or_path, base).map_err(|e| named(name_or_path, e))?;
+            let network =
+                network::of_study(name_or_path, base, scope).map_err(|e| named(name_or_path, e))?;
             let swept = study.sweep.apply(&network);
             networks.extend(swept.map_err(|e| named(name_or_path, e.into()))?);
         }
@@ -208,9 +242,10 @@ impl Lab {
             .join("studies")
             .join(file)
             .with_extension("toml");
-        let mut texts = [file, &of_lab, &by_name]
-            .into_iter()
-            .filter_map(|file| toml_file::read(file, toml_file::Kind::Study).ok());
+        // No pipe, which would wait for its writer: a stranger may have written the record.
+        let text =
+            |file: &Path| String::from_utf8(read_file(file, toml_file::MAX_BYTES).ok()?).ok();
+        let mut texts = [file, &of_lab, &by_name].into_iter().filter_map(text);
         let is_it = |text: &String| messages::hex(&Sha256::digest(text)) == *digest;
         texts.find(is_it).ok_or_else(|| {
             LabError::External(format!(

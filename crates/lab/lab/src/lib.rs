@@ -43,7 +43,7 @@ pub use doctor::{
 pub use driver::manifest::OWN_SERVER;
 pub use error::LabError;
 pub use feasibility::Feasibility;
-pub use files::parse_study;
+pub use files::{AllowedFiles, parse_study};
 pub use hello::{DriverHello, HelloReader};
 pub use home::{Home, NoHome, UnknownStudy};
 pub use host::facts as host_facts;

@@ -1,6 +1,7 @@
 //! Reads the study and network files that users name, and recognises other files given by mistake.
 
-use std::io::{ErrorKind, Read as _};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
 use serde::de::IgnoredAny;
@@ -8,7 +9,7 @@ use serde::de::IgnoredAny;
 use crate::error::LabError;
 
 /// Far above any study, and above any network with its traces inlined.
-const MAX_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// What a file is meant to be.
 #[derive(Clone, Copy, Debug)]
@@ -27,36 +28,49 @@ enum Instead {
     Csv,
 }
 
-/// Reads a file. Fails with what to do if it can be no TOML.
-pub(crate) fn read(file: &Path, kind: Kind) -> Result<String, LabError> {
+/// Reads a file that the user names. Fails with what to do if it can be no TOML. Returns the file, too, which is open.
+pub(crate) fn read(file: &Path, kind: Kind) -> Result<(String, File), LabError> {
     let name = file.display().to_string();
-    let wrong = |instead: Instead| LabError::NotToml {
-        reason: instead.answer(kind),
-        file: name.clone(),
-    };
     if name.starts_with("https://") || name.starts_with("http://") {
-        return Err(wrong(Instead::Url));
+        let reason = Instead::Url.answer(kind);
+        return Err(LabError::NotToml { file: name, reason });
     }
-    let failed = |source: std::io::Error| match source.kind() {
-        ErrorKind::NotFound => wrong(Instead::Nothing),
-        ErrorKind::IsADirectory => wrong(Instead::Folder),
-        _ => LabError::Read {
-            path: file.to_owned(),
-            source,
-        },
-    };
+    let opened = File::open(file).map_err(|source| failed(file, kind, source))?;
+    let text = read_opened(file, &opened, kind)?;
+    Ok((text, opened))
+}
+
+/// Reads an open file in the same way; `file` is its path for messages.
+pub(crate) fn read_opened(file: &Path, opened: &File, kind: Kind) -> Result<String, LabError> {
     let mut text = String::new();
-    let opened = std::fs::File::open(file).map_err(failed)?;
     let read = opened.take(MAX_BYTES + 1).read_to_string(&mut text);
-    if read.map_err(failed)? as u64 > MAX_BYTES {
-        return Err(LabError::NotToml {
-            file: name,
-            reason: format!("longer than {} MiB", MAX_BYTES >> 20),
-        });
+    let bytes = read.map_err(|source| failed(file, kind, source))?;
+    let not_toml = |reason| LabError::NotToml {
+        file: file.display().to_string(),
+        reason,
+    };
+    if bytes as u64 > MAX_BYTES {
+        return Err(not_toml(format!("longer than {} MiB", MAX_BYTES >> 20)));
     }
     match instead_of_toml(&text) {
-        Some(instead) => Err(wrong(instead)),
+        Some(instead) => Err(not_toml(instead.answer(kind))),
         None => Ok(text),
+    }
+}
+
+/// Describes a file that cannot be read.
+pub(crate) fn failed(file: &Path, kind: Kind, source: io::Error) -> LabError {
+    let instead = match source.kind() {
+        ErrorKind::NotFound => Instead::Nothing,
+        ErrorKind::IsADirectory => Instead::Folder,
+        _ => {
+            let path = file.to_owned();
+            return LabError::Read { path, source };
+        }
+    };
+    LabError::NotToml {
+        file: file.display().to_string(),
+        reason: instead.answer(kind),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A server that the lab does not start: the user's own.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use driver::protocol::Protocol;
@@ -33,8 +33,10 @@ pub struct ExternalServer {
 pub enum Trust {
     /// The system's.
     System,
-    /// Those in this PEM file; relative to the study's folder if the study names it.
+    /// Those in this PEM file, which the user names.
     File(PathBuf),
+    /// Those in this PEM file, which the study names relative to its folder.
+    OfStudy(PathBuf),
     /// These, in PEM.
     Pem(String),
 }
@@ -46,16 +48,6 @@ pub struct ServerUrl {
     pub name: String,
     /// The port, 443 if the URL has none.
     pub port: u16,
-}
-
-impl Trust {
-    /// Returns this, with a relative path as one below `base`.
-    pub fn below(&self, base: &Path) -> Trust {
-        match self {
-            Trust::File(path) => Trust::File(base.join(path)),
-            other => other.clone(),
-        }
-    }
 }
 
 impl ExternalServer {
@@ -75,7 +67,7 @@ impl ExternalServer {
             address: self.address.clone(),
             ca_pem: match &self.trust {
                 Trust::Pem(pem) => Some(pem.clone()),
-                Trust::System | Trust::File(_) => None,
+                Trust::System | Trust::File(_) | Trust::OfStudy(_) => None,
             },
         }
     }
@@ -248,7 +240,7 @@ impl RawExternal {
         Ok(ExternalServer {
             url,
             address,
-            trust: self.ca.clone().map_or(Trust::System, Trust::File),
+            trust: self.ca.clone().map_or(Trust::System, Trust::OfStudy),
         })
     }
 }

@@ -82,6 +82,11 @@ impl Study {
         source.parse::<RawStudy>()?.check(&source, read)
     }
 
+    /// Checks that a text is TOML with the keys of a study, and values of their types.
+    pub fn check_keys(file: &str, text: &str) -> Result<(), ConfigError> {
+        Source::new(file, text).parse::<RawStudy>().map(drop)
+    }
+
     /// Returns the JSON Schema of study files, for editors.
     pub fn file_schema() -> serde_json::Value {
         let mut schema = schemars::schema_for!(RawStudy).to_value();

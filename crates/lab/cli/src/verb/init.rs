@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use init::{Arms, Options, Scope, Written};
-use lab::{Lab, Plan, ServerUrl, Shard};
+use lab::{AllowedFiles, Lab, Plan, ServerUrl, Shard};
 
 use crate::verb::run::{QUICK_BLOCKS, feasibility};
 use crate::{exit, out};
@@ -221,7 +221,10 @@ fn left_out(reason: &str) -> String {
 /// Reads the study as `commute run` will, and says how long that takes.
 fn tell_time(lab: &Lab, study: &Path, scope: Scope) -> anyhow::Result<()> {
     let minutes = |blocks: Option<u32>, jobs: u16| -> anyhow::Result<u64> {
-        let plan = lab.plan(study, |study| study.blocks = blocks.unwrap_or(study.blocks))?;
+        let none = AllowedFiles::default();
+        let plan = lab.plan(study, &none, |study| {
+            study.blocks = blocks.unwrap_or(study.blocks);
+        })?;
         let ns = plan.estimate_ns(Shard { index: 1, of: 1 }, jobs);
         Ok(ns.div_ceil(60_000_000_000))
     };

@@ -1,7 +1,9 @@
 //! `commute networks`: lists the network profiles, or verifies one.
 
+use std::path::PathBuf;
+
 use anyhow::Context as _;
-use lab::{NetworkCheck, NetworkCheckEvent};
+use lab::{AllowedFiles, NetworkCheck, NetworkCheckEvent};
 use link::Network;
 use record::Check;
 
@@ -25,6 +27,9 @@ pub(crate) struct Args {
     /// Output format
     #[arg(long, global = true, value_enum, default_value_t)]
     format: Listing,
+    /// Let the network's file name this trace, which is outside its folder; repeatable
+    #[arg(long, global = true, value_name = "FILE")]
+    allow_file: Vec<PathBuf>,
 }
 
 #[derive(clap::Subcommand)]
@@ -43,14 +48,14 @@ enum Verb {
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let json = args.format == Listing::Json;
     match (args.verb, args.network) {
-        (Some(Verb::Check { network }), _) => check(&network, json),
-        (None, Some(name)) => show(&name, json),
+        (Some(Verb::Check { network }), _) => check(&find(&network, &args.allow_file)?, json),
+        (None, Some(name)) => show(&name, &args.allow_file, json),
         (None, None) => list(json),
     }
 }
 
-fn show(name: &str, json: bool) -> anyhow::Result<u8> {
-    let network = find(name)?;
+fn show(name: &str, allow_file: &[PathBuf], json: bool) -> anyhow::Result<u8> {
+    let network = find(name, allow_file)?;
     let built_in = link::builtin().iter().find(|(known, _)| *known == name);
     match built_in {
         _ if json => out::json(&network)?,
@@ -80,8 +85,7 @@ fn list(json: bool) -> anyhow::Result<u8> {
     Ok(exit::PASS)
 }
 
-fn check(name: &str, json: bool) -> anyhow::Result<u8> {
-    let network = find(name)?;
+fn check(network: &Network, json: bool) -> anyhow::Result<u8> {
     let exe = std::env::current_exe().context("cannot find the commute binary")?;
     if !json {
         out::note!("{}: {}", network.name, network.numbers());
@@ -92,7 +96,7 @@ fn check(name: &str, json: bool) -> anyhow::Result<u8> {
             drop(print_event(event));
         }
     };
-    let found = lab::check_network(&exe, &network, &observer)?;
+    let found = lab::check_network(&exe, network, &observer)?;
     let checks: Vec<Check> = found.iter().map(|c| c.check.clone()).collect();
     if json {
         out::json(&found)?;
@@ -119,7 +123,8 @@ fn print_event(event: NetworkCheckEvent<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Finds a network by name or path.
-pub(crate) fn find(name: &str) -> anyhow::Result<Network> {
-    Ok(lab::find_network(name, std::path::Path::new(""))?)
+/// Finds a network by name or path; its traces may be these files outside its folder.
+pub(crate) fn find(name: &str, allow_file: &[PathBuf]) -> anyhow::Result<Network> {
+    let allowed = AllowedFiles::new(allow_file)?;
+    Ok(lab::find_network(name, &allowed)?)
 }

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use lab::Lab;
 use serde::Serialize;
 
@@ -59,8 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 
 fn row(lab: &Lab, name: String) -> anyhow::Result<Row> {
     let file = lab.home.study(Path::new(&name))?;
-    let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    let study = lab::parse_study(&file.display().to_string(), &text)?;
+    let study = lab::parse_study(&file)?;
     Ok(Row {
         name,
         question: study.question,

@@ -76,7 +76,13 @@ fn study(blocks: u32, address: SocketAddr, arms: &str, steps: &str) -> String {
     )
 }
 
+/// Runs the study with the consent to its server.
 fn run(sandbox: &Sandbox, user: User, more: &[&str]) -> CommandOutput {
+    run_unasked(sandbox, user, &[more, &["--yes"]].concat())
+}
+
+/// Runs the study without a terminal to ask on.
+fn run_unasked(sandbox: &Sandbox, user: User, more: &[&str]) -> CommandOutput {
     let run = ["run", "mine.toml", "--out", "run", "--no-self-test"];
     CommandOutput::of(sandbox.commute_as(user, &[&run[..], more].concat()))
 }
@@ -188,7 +194,8 @@ fn the_command_line_names_the_server_and_resuming_keeps_it() {
         "--ca",
         "ca.pem",
     ];
-    run(&sandbox, User::Caller, &named).exits_with(0);
+    // Whoever names the server consents.
+    run_unasked(&sandbox, User::Caller, &named).exits_with(0);
     let report = std::fs::read_to_string(sandbox.work().join("run/report.json")).unwrap();
     let repeat = format!(
         "commute run mine.toml --blocks 1 --seed 1 --server {url} --server-address {address} --ca ca.pem"
@@ -381,7 +388,14 @@ fn a_server_that_ends_stops_the_run_until_it_is_back() {
     let server = Answering::start(&config, ANY, ok);
     let address = server.address;
     sandbox.write("mine.toml", &study(4, address, ONE_ARM, STEPS));
-    let command = ["run", "mine.toml", "--out", "run", "--no-self-test"];
+    let command = [
+        "run",
+        "mine.toml",
+        "--out",
+        "run",
+        "--no-self-test",
+        "--yes",
+    ];
     let running = Running::start(sandbox.commute(&command));
     wait_until("a record", || record_count(&sandbox.work().join("run")) > 0);
     server.end();
@@ -394,7 +408,7 @@ fn a_server_that_ends_stops_the_run_until_it_is_back() {
     assert!((1..4).contains(&before), "{output}");
     let back = Answering::start(&config, address, ok);
     sandbox
-        .run(&["run", "--resume", "run", "--no-self-test"])
+        .run(&["run", "--resume", "run", "--no-self-test", "--yes"])
         .exits_with(0);
     assert_complete(&sandbox.records("run"));
     back.end();

@@ -1,10 +1,10 @@
 //! Studies and servers that are refused before a request is sent.
 
 use std::net::{SocketAddr, TcpListener};
-use std::time::Duration;
+use std::process::Command;
 
-use crate::common::User;
-use crate::{HEAD, ONE_ARM, STEPS, run, sandbox, study};
+use crate::common::{self, CommandOutput, User};
+use crate::{HEAD, ONE_ARM, STEPS, run, run_unasked, sandbox, study};
 
 #[test]
 fn what_only_the_labs_servers_do_is_refused() {
@@ -82,16 +82,71 @@ fn secrets_of_another_server_cannot_be_saved() {
 fn many_requests_need_consent() {
     let sandbox = sandbox();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
-    let address = listener.local_addr().unwrap();
-    sandbox.write("mine.toml", &study(2_501, address, ONE_ARM, STEPS));
-    run(&sandbox, User::Caller, &[])
+    sandbox.write(
+        "mine.toml",
+        &format!("{HEAD}blocks = 2501\n{ONE_ARM}{STEPS}"),
+    );
+    let address = listener.local_addr().unwrap().to_string();
+    let server = [
+        "--server",
+        "https://my.test:9443",
+        "--server-address",
+        &address,
+    ];
+    run_unasked(&sandbox, User::Caller, &server)
         .exits_with(2)
-        .stderr_contains("this run would send 10004 requests to https://my.test:9443");
+        .stderr_contains(
+            "this run would send 10004 requests to https://my.test:9443, more than 10000",
+        );
+    assert_unconnected(&listener);
+}
+
+/// Checks that nothing has connected.
+fn assert_unconnected(listener: &TcpListener) {
     listener.set_nonblocking(true).unwrap();
-    let (mut stream, _) = listener.accept().unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(1)))
-        .unwrap();
-    assert_eq!(std::io::Read::read(&mut stream, &mut [0]).unwrap(), 0);
+    let error = listener.accept().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn the_server_that_a_study_names_needs_consent() {
+    let sandbox = sandbox();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    sandbox.write("body.json", "{}");
+    let steps = STEPS.replacen("path =", "request = \"body.json\"\npath =", 1);
+    sandbox.write("mine.toml", &study(1, address, ONE_ARM, &steps));
+    let refused = format!(
+        "this run would send 4 requests to https://my.test:9443 at {address}, which the study names, with body.json; \
+         add --yes"
+    );
+    run_unasked(&sandbox, User::Caller, &[])
+        .exits_with(2)
+        .stderr_contains(&refused);
+    assert_unconnected(&listener);
+    assert!(!sandbox.work().join("run").exists());
+    if common::find_program("script").is_none() {
+        return testing::skip("script (util-linux), which opens a terminal, is missing");
+    }
+    let commute = sandbox.commute(&[]);
+    let program = commute.get_program().to_str().unwrap();
+    let line = format!("'{program}' run mine.toml --out run --no-self-test -q");
+    let answered = |answer: &str| {
+        let mut command = Command::new("sh");
+        let script = format!("echo {answer} | script -qec \"{line}\" /dev/null");
+        command.args(["-c", &script]);
+        sandbox.configure(&mut command, User::Caller);
+        CommandOutput::of(command)
+    };
+    answered("n")
+        .exits_with(1)
+        .stdout_contains("which the study names, with body.json. Continue? [y/N]")
+        .stdout_contains("nothing was sent");
+    assert_unconnected(&listener);
+    // The next that would happen.
+    drop(listener);
+    answered("y")
+        .exits_with(1)
+        .stdout_contains(&format!("no connection to {address}"));
 }

@@ -81,7 +81,7 @@ impl External {
 fn authorities(trust: &Trust) -> Result<String, LabError> {
     let file = match trust {
         Trust::Pem(pem) => return Ok(pem.clone()),
-        Trust::File(path) => path.clone(),
+        Trust::File(path) | Trust::OfStudy(path) => path.clone(),
         Trust::System => openssl_probe::probe().cert_file.ok_or_else(|| {
             LabError::Unreachable(
                 "this system has no file of certificate authorities; name one with --ca".to_owned(),

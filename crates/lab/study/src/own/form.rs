@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use driver::protocol::{Codec, Protocol};
 use messages::{Compressor, Format};
-use payload::{Dynamic, Sample, infer};
+use payload::{Dynamic, InferError, Sample, SampleError, infer};
 
 use super::{OwnRequest, Payload};
 use crate::{Arm, Step};
@@ -185,7 +185,7 @@ impl Payload {
             Format::Json => (self.content.to_vec(), None),
             Format::Protobuf => self.protobuf()?,
             Format::Msgpack => {
-                let encoded = payload::msgpack(&self.sample()).map_err(|e| e.to_string())?;
+                let encoded = payload::msgpack(&self.sample()).map_err(|e| sample_error(&e))?;
                 (encoded, None)
             }
             Format::MsgpackArray | Format::MsgpackOld => {
@@ -200,12 +200,12 @@ impl Payload {
 
     fn protobuf(&self) -> Result<(Vec<u8>, Option<Arc<MessageType>>), String> {
         let sample = self.sample();
-        let schema = infer(&[sample]).map_err(|e| e.to_string())?;
+        let schema = infer(&[sample]).map_err(|e| infer_error(&e))?;
         let message = MessageType {
             descriptors: schema.descriptor_set(),
             name: schema.descriptor().full_name().to_owned(),
         };
-        let encoded = schema.encode(&sample).map_err(|e| e.to_string())?;
+        let encoded = schema.encode(&sample).map_err(|e| sample_error(&e))?;
         Ok((encoded, Some(Arc::new(message))))
     }
 
@@ -218,5 +218,34 @@ impl Payload {
 
     fn name(&self) -> &str {
         self.file.as_deref().unwrap_or("a body of made-up bytes")
+    }
+}
+
+/// Returns why JSON has no schema, without anything of the JSON.
+fn infer_error(error: &InferError) -> String {
+    match error {
+        InferError::Sample(error) => sample_error(error),
+        InferError::TooDeep { .. } => {
+            "messages nest deeper than the 100 levels that Protobuf's readers accept".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Returns why JSON cannot be encoded, without the path of the value, which is made of keys of the JSON: a study may
+/// name any file of its user's.
+fn sample_error(error: &SampleError) -> String {
+    match error {
+        SampleError::Json {
+            name,
+            line,
+            column,
+            reason,
+        } => {
+            // The path comes first.
+            let reason = reason.rsplit(": ").next().unwrap_or_default();
+            format!("{name}, line {line} column {column}: {reason}")
+        }
+        _ => error.to_string(),
     }
 }

@@ -271,6 +271,35 @@ fn json_that_is_none_is_refused_where_it_must_be_read() {
     assert!(refused.contains("order.json, line 1 column 1"), "{refused}");
 }
 
+/// A study may name any JSON of its user's.
+#[test]
+fn messages_have_nothing_of_a_file() {
+    let step = "call = \"orders\"\nrequest = \"order.json\"";
+    let grpc = SMALL.replace("\"h3\"", "\"grpc\"").replace(STEP, step);
+    let msgpack = SMALL
+        .replace(
+            "stack = \"quinn\"",
+            "stack = \"quinn\"\ncodec = \"msgpack\"",
+        )
+        .replace(STEP, step);
+    let deep = format!("{}1{}", "{\"SECRET\":".repeat(120), "}".repeat(120));
+    for (json, reason) in [
+        ("{\"SECRET: a\": 1, \"SECRET: a\": 2}", "duplicate key"),
+        ("{\"SECRET\": SECRET}", "expected value"),
+        ("\"SECRET\"", "is a single string"),
+        (&deep, "100 levels"),
+    ] {
+        let read = |_: &str, _: u64| Ok(json.as_bytes().to_vec());
+        let refused = Study::parse_with("s.toml", &grpc, &read).unwrap_err();
+        let refused = refused.to_string();
+        assert!(!refused.contains("SECRET"), "{refused}");
+        assert!(refused.contains(reason), "{refused}");
+        if let Err(refused) = Study::parse_with("s.toml", &msgpack, &read) {
+            assert!(!refused.to_string().contains("SECRET"), "{refused}");
+        }
+    }
+}
+
 #[test]
 fn every_form_reads_back() {
     let json = br#"{"id": 7, "tags": ["a", "b"]}"#;

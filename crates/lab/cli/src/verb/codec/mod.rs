@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// lighthouse-slow4g]
     #[arg(long, value_name = "NAME", requires = "file")]
     network: Vec<String>,
+    /// Let the file of a --network name this trace, which is outside its folder; repeatable
+    #[arg(long, value_name = "FILE", requires = "network")]
+    allow_file: Vec<PathBuf>,
     /// A message to measure; repeatable: api-100B, api-2kB, api-20kB, api-100kB; or from published
     /// studies: small, address-book, newsfeed, large, large-dense, large-sparse (mobile-grpc);
     /// diag-100kB, diag-1MB (mtls-hmac); big-N, perl-N (unity-msgpack) [default: api-2kB]

@@ -30,7 +30,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
         .iter()
         .map(|(name, json)| Sample { name, json })
         .collect();
-    let networks = networks(&args.network)?;
+    let networks = networks(args)?;
     let bar = progress::status();
     bar.enable_steady_tick(TICK);
     bar.set_message("inferring the schema");
@@ -146,12 +146,13 @@ fn from_stdin() -> anyhow::Result<(String, Vec<u8>)> {
     Ok(("standard input".to_owned(), json))
 }
 
-fn networks(named: &[String]) -> anyhow::Result<Vec<Network>> {
-    let named: Vec<&str> = match named {
+fn networks(args: &Args) -> anyhow::Result<Vec<Network>> {
+    let named: Vec<&str> = match &args.network[..] {
         [] => DEFAULT_NETWORKS.into(),
         named => named.iter().map(String::as_str).collect(),
     };
-    named.into_iter().map(crate::verb::networks::find).collect()
+    let find = |name| crate::verb::networks::find(name, &args.allow_file);
+    named.into_iter().map(find).collect()
 }
 
 fn predictions(networks: &[Network], bytes: u64) -> Vec<Predicted> {

@@ -46,6 +46,9 @@ const CAPTURE_BYTES: usize = 256 << 20;
 pub(crate) struct Args {
     /// Name of a network (`commute networks` lists them), or path of a TOML file
     network: String,
+    /// Let the network's file name this trace, which is outside its folder; repeatable
+    #[arg(long, value_name = "FILE")]
+    allow_file: Vec<PathBuf>,
     /// Round-trip time, e.g. 80ms
     #[arg(long)]
     rtt: Option<String>,
@@ -119,7 +122,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 fn run_command(args: &Args) -> anyhow::Result<u8> {
-    let network = crate::verb::networks::find(&args.network)?.with_overrides(&args.overrides()?)?;
+    let network = crate::verb::networks::find(&args.network, &args.allow_file)?
+        .with_overrides(&args.overrides()?)?;
     if let [near, far] = &args.between[..] {
         return bridge::run(&network, args.seed, [near, far], &args.command, args.audit);
     }

@@ -1,6 +1,7 @@
 //! The output of `--dry-run`: what is compared on which networks, how long it takes, and what is wrong.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use comfy_table::{Table, presets};
 use lab::{Plan, Shard};
@@ -49,6 +50,7 @@ pub(crate) fn text(
     shard: Shard,
     jobs: u16,
     ranks: Ranks,
+    outside_files: &[PathBuf],
     warnings: &[String],
     lists_cells: bool,
 ) -> String {
@@ -101,6 +103,12 @@ pub(crate) fn text(
         add_line(format!(
             "{} gets at most {requests} requests, more where blocks are run again",
             server.url
+        ));
+    }
+    for file in outside_files {
+        let file = file.display();
+        add_line(format!(
+            "the study reads {file}, which is outside its folder"
         ));
     }
     if let Some(fewest) = stats::fewest_blocks(&plan.families(), ERROR, ranks) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lab::{ExternalServer, Lab, Plan, RunOptions, ServerUrl, Shard, Trust};
+use lab::{AllowedFiles, ExternalServer, Lab, Plan, RunOptions, ServerUrl, Shard, Trust};
 use record::ServerOption;
 use stats::Ranks;
 
@@ -19,6 +19,10 @@ pub(super) struct Job {
     pub(super) plan: Plan,
     study_file: String,
     server: Option<ServerOption>,
+    /// Whether the command line names the server, if it is none of the lab's.
+    pub(super) names_server: bool,
+    /// The files outside its folder that the study reads, by their paths after all links.
+    pub(super) outside_files: Vec<PathBuf>,
     pub(super) out: PathBuf,
     pub(super) resume: bool,
     pub(super) shard: Shard,
@@ -50,9 +54,10 @@ impl Job {
             .as_deref()
             .map(|server| named(server, args, lab));
         let server = server.transpose()?;
+        let allowed = AllowedFiles::new(&args.allow_file)?;
         let mut servers = BTreeSet::new();
         let mut plan_with = |blocks: Option<u32>| {
-            lab.plan(&file, |study| {
+            lab.plan(&file, &allowed, |study| {
                 study.blocks = blocks.unwrap_or(study.blocks);
                 study.seed = args.seed.unwrap_or(study.seed);
                 if let Some(server) = &server {
@@ -79,6 +84,8 @@ impl Job {
             plan,
             study_file: name_of(study, &file, lab),
             server: server_option(args),
+            names_server: matches!(server, Some(Named::External(_))),
+            outside_files: allowed.read(),
             resume: false,
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
             jobs: args.jobs.unwrap_or(1),
@@ -100,6 +107,9 @@ impl Job {
             plan: lab.plan_of(&store, run, blocks)?,
             study_file: settings.study_file.clone(),
             server: settings.server_option.clone(),
+            names_server: (settings.server_option.as_ref())
+                .is_some_and(|option| ServerUrl::looks_like(&option.server)),
+            outside_files: Vec::new(),
             out: dir.to_owned(),
             resume: true,
             shard: Shard {

@@ -1,5 +1,6 @@
 //! `commute run STUDY`: the main job.
 
+mod consent;
 mod dry_run;
 mod job;
 mod measure;
@@ -25,9 +26,6 @@ pub(crate) use job::QUICK_BLOCKS;
 use measure::{Measured, measure};
 use self_test::self_test;
 use until_decided::{Next, UntilDecided};
-
-/// The most requests to a server of the user's own that are sent without asking for consent.
-const MAX_UNASKED_REQUESTS: u64 = 10_000;
 
 /// Run a study and answer its question
 ///
@@ -81,9 +79,12 @@ pub(crate) struct Args {
     /// system's]
     #[arg(long, value_name = "FILE", requires = "server")]
     ca: Option<PathBuf>,
-    /// Allow more than 10,000 requests to your own server
+    /// Consent to requests to the server that the study names, and to more than 10,000 to your own
     #[arg(long)]
     yes: bool,
+    /// Let the study read this file, which is outside its folder; repeatable
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    allow_file: Vec<PathBuf>,
     /// Run only shard I of N, e.g. 2/4
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "resume")]
     shard: Option<Shard>,
@@ -140,6 +141,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             job.shard,
             job.jobs,
             job.ranks,
+            &job.outside_files,
             &warnings,
             terminal::is_verbose(),
         ))?;
@@ -152,8 +154,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     for warning in warnings {
         out::note!("warning: {warning}");
     }
+    if let Some(server) = &job.plan.study.external {
+        // To look its name up already sends something.
+        consent::ask(&job, server, args.yes)?;
+    }
     if let Some(address) = lab.reach(&job.plan)? {
-        announce(&job.plan, job.shard, address, args.yes)?;
+        announce(&job.plan, job.shard, address);
     }
     if !job.resume {
         // A folder that cannot be created should be reported before the self-test takes its time.
@@ -311,9 +317,8 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
     exit::THRESHOLD
 }
 
-/// Prints what is about to be sent to the user's own server, and asks for consent where that is
-/// much.
-fn announce(plan: &Plan, shard: Shard, address: SocketAddr, consent: bool) -> anyhow::Result<()> {
+/// Prints what is about to be sent to the user's own server.
+fn announce(plan: &Plan, shard: Shard, address: SocketAddr) {
     let requests = plan.requests(shard);
     let cells = plan
         .shard(shard)
@@ -325,18 +330,11 @@ fn announce(plan: &Plan, shard: Shard, address: SocketAddr, consent: bool) -> an
         .as_ref()
         .map(|server| server.url.to_string());
     let server = server.unwrap_or_default();
-    if requests > MAX_UNASKED_REQUESTS && !consent {
-        return Err(exit::usage(format!(
-            "this run would send {requests} requests to {server}, more than {MAX_UNASKED_REQUESTS}; add \
-             --yes if it is yours and may get them"
-        )));
-    }
     out::note!(
         "server: {server} at {address} gets at most {requests} requests in {cells} cells, more where \
          blocks are run again or added, and {PROBES_PER_CELL} connections per cell that measure its round \
          trip"
     );
-    Ok(())
 }
 
 fn address(text: &str) -> Result<String, String> {

@@ -1,13 +1,12 @@
 //! `commute stacks install`: Debian packages if the user agrees, then each stack's own script.
 
-use std::io::{BufRead as _, IsTerminal as _};
 use std::process::Command;
 
 use anyhow::Context as _;
 use lab::{Folder, Lab};
 
-use crate::exit;
-use crate::out;
+use crate::confirm::confirm;
+use crate::{exit, out};
 
 /// Install stacks: download and build what they need
 ///
@@ -90,7 +89,7 @@ fn install_packages(folder: &Folder, system: bool) -> anyhow::Result<()> {
         "apt-get install --yes --no-install-recommends {}",
         missing.join(" ")
     );
-    if !system && !ask(&line)? {
+    if !system && confirm(&format!("run `{line}`?"))? != Some(true) {
         anyhow::bail!("needs Debian packages; run `{line}`, or give --system");
     }
     let update = Command::new("apt-get").args(["update", "-qq"]).status();
@@ -110,15 +109,4 @@ fn is_installed(package: &str) -> bool {
         .args(["--show", "--showformat=${db:Status-Status}", package])
         .output();
     query.is_ok_and(|out| out.stdout == b"installed")
-}
-
-/// Asks whether to run a command; no if standard input is not a terminal.
-fn ask(line: &str) -> anyhow::Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        return Ok(false);
-    }
-    out::note!("run `{line}`? [y/N]");
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

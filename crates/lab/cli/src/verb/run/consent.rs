@@ -1,0 +1,53 @@
+//! Consent to what a run sends to a server that the lab does not start.
+
+use lab::ExternalServer;
+
+use super::job::Job;
+use crate::confirm::confirm;
+use crate::exit;
+
+/// The most requests to a server of the user's own that are sent without asking for consent.
+const MAX_UNASKED_REQUESTS: u64 = 10_000;
+
+/// Returns an error unless the user agrees to the requests of a run to a server. A study that a stranger wrote may name
+/// any server: the user is asked. What the command line names, its user has chosen.
+pub(super) fn ask(job: &Job, server: &ExternalServer, yes: bool) -> anyhow::Result<()> {
+    let requests = job.plan.requests(job.shard);
+    let url = &server.url;
+    if yes {
+        return Ok(());
+    }
+    if job.names_server {
+        if requests > MAX_UNASKED_REQUESTS {
+            return Err(exit::usage(format!(
+                "this run would send {requests} requests to {url}, more than {MAX_UNASKED_REQUESTS}; add --yes \
+                 if it is yours and may get them"
+            )));
+        }
+        return Ok(());
+    }
+    let place = match &server.address {
+        Some(address) => format!("{url} at {address}"),
+        None => url.to_string(),
+    };
+    let requests = report::count(requests as usize, "request");
+    let what = format!("{requests} to {place}, which the study names{}", files(job));
+    match confirm(&format!("this run sends at most {what}. Continue?"))? {
+        Some(true) => Ok(()),
+        Some(false) => anyhow::bail!("nothing was sent"),
+        None => Err(exit::usage(format!(
+            "this run would send {what}; add --yes if the server may get them"
+        ))),
+    }
+}
+
+/// Returns the files whose content is sent, as the study names them.
+fn files(job: &Job) -> String {
+    let files: Vec<&str> = (job.plan.study.payload_files.keys())
+        .map(String::as_str)
+        .collect();
+    match files.is_empty() {
+        true => String::new(),
+        false => format!(", with {}", files.join(", ")),
+    }
+}
