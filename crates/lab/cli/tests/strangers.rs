@@ -5,9 +5,9 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use common::study::BASIC_NETWORK;
+use common::study::{BASIC_NETWORK, SMALL_STUDY};
 use common::{CommandOutput, Sandbox};
 
 /// A study with a server of its own, as a stranger may write it. It is in a folder of its own.
@@ -197,4 +197,35 @@ fn mistakes_in_a_studys_network_show_nothing_of_it() {
     // Its user may see it.
     let shown = sandbox.run(&["networks", "study/net.toml"]).exits_with(1);
     shown.stderr_contains(SECRET);
+}
+
+#[test]
+fn what_a_run_keeps_of_requests_is_for_its_owner_only() {
+    let sandbox = sandbox();
+    let step = "[[step]]\ncall = \"order\"\npath = \"/v1/orders\"\nrequest = \"study/inner/body\"\n\
+                headers = { authorization = \"Bearer SECRET\" }\n";
+    let steps = SMALL_STUDY.find("[[step]]").unwrap();
+    sandbox.write("own.toml", &format!("{}{step}", &SMALL_STUDY[..steps]));
+    sandbox
+        .run(&[
+            "run",
+            "own.toml",
+            "--out",
+            "run",
+            "--no-self-test",
+            "--blocks",
+            "1",
+        ])
+        .exits_with(0);
+    let run = sandbox.work().join("run");
+    let payloads = fs::read_dir(run.join("payloads")).unwrap();
+    let private = payloads.map(|entry| entry.unwrap().path());
+    for file in private.chain([run.join("run.json")]) {
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+    }
+    for public in ["report.html", "report.json"] {
+        let text = fs::read_to_string(run.join(public)).unwrap();
+        assert!(!text.contains("SECRET"), "{public}");
+    }
 }

@@ -84,29 +84,36 @@ impl Store {
     ///
     /// A header that could not be read again is refused.
     pub fn write_run(&self, run: &Run) -> Result<(), StoreError> {
-        RunData::new(run.clone(), Vec::new()).map_err(|source| StoreError::Data {
-            dir: self.dir.clone(),
-            source,
-        })?;
-        self.write_once(&self.header(), run)
+        self.check_run(run)?;
+        self.write_once(&self.header(), run, Readers::Any)
+    }
+
+    /// Writes the header like [`write_run`](Self::write_run), but for its owner only: the study's own requests, which it
+    /// has, may hold credentials.
+    pub fn write_private_run(&self, run: &Run) -> Result<(), StoreError> {
+        self.check_run(run)?;
+        self.write_once(&self.header(), run, Readers::Owner)
     }
 
     /// Replaces the header of a run by one with further blocks at the end of its plan. Cells that
-    /// were run before stay valid.
+    /// were run before stay valid, and whoever could read the header can read it.
     pub fn extend_run(&self, run: &Run) -> Result<(), StoreError> {
         let file = self.header();
         let before: Run = read_record(&file)?;
         if !run.plan.starts_with(&before.plan) {
             return Err(StoreError::Exists { file });
         }
-        self.write(&file, run)
+        let readers = Readers::of(&file).map_err(|source| StoreError::read(&file, source))?;
+        self.write_and(&file, run, readers, |temporary| {
+            fs::rename(temporary, &file)
+        })
     }
 
     /// Keeps the content of a file that the run is continued with, under its SHA-256.
     pub fn write_payload(&self, digest: &str, content: &[u8]) -> Result<(), StoreError> {
         let file = self.payload(digest);
         fs::create_dir_all(self.dir.join(PAYLOADS))
-            .and_then(|()| write_private(&file, content))
+            .and_then(|()| write_synced(&file, content, Readers::Owner))
             .and_then(|()| sync_parent(&file))
             .map_err(|source| StoreError::write(&file, source))
     }
@@ -124,7 +131,7 @@ impl Store {
                 id: cell.id.clone(),
             });
         }
-        self.write_once(&file, cell)
+        self.write_once(&file, cell, Readers::Any)
     }
 
     /// Reads the header and all cells. Files that are not records, e.g. temporary ones, are ignored.
@@ -161,20 +168,30 @@ impl Store {
         self.dir.join(HEADER)
     }
 
-    fn write_once<T: Serialize>(&self, file: &Path, record: &T) -> Result<(), StoreError> {
+    /// Fails if the header could not be read again.
+    fn check_run(&self, run: &Run) -> Result<(), StoreError> {
+        let checked = RunData::new(run.clone(), Vec::new());
+        checked.map(drop).map_err(|source| StoreError::Data {
+            dir: self.dir.clone(),
+            source,
+        })
+    }
+
+    fn write_once<T: Serialize>(
+        &self,
+        file: &Path,
+        record: &T,
+        readers: Readers,
+    ) -> Result<(), StoreError> {
         let failed = |source| StoreError::write(file, source);
         if file.try_exists().map_err(failed)? {
             return Err(StoreError::Exists { file: file.into() });
         }
         // A link, unlike a rename, never replaces what another process wrote in the meantime.
-        self.write_and(file, record, |temporary| {
+        self.write_and(file, record, readers, |temporary| {
             fs::hard_link(temporary, file)?;
             fs::remove_file(temporary)
         })
-    }
-
-    fn write<T: Serialize>(&self, file: &Path, record: &T) -> Result<(), StoreError> {
-        self.write_and(file, record, |temporary| fs::rename(temporary, file))
     }
 
     /// Writes the record under a temporary name, which `publish` then makes its own.
@@ -182,6 +199,7 @@ impl Store {
         &self,
         file: &Path,
         record: &T,
+        readers: Readers,
         publish: impl FnOnce(&Path) -> io::Result<()>,
     ) -> Result<(), StoreError> {
         let failed = |source| StoreError::write(file, source);
@@ -192,7 +210,7 @@ impl Store {
             return Err(StoreError::TooLarge { file: file.into() });
         }
         let temporary = temporary_name(file);
-        let written = write_synced(&temporary, &text).and_then(|()| publish(&temporary));
+        let written = write_synced(&temporary, &text, readers).and_then(|()| publish(&temporary));
         if let Err(source) = written {
             // Best effort: readers ignore it anyway, and the first error is the one to report.
             fs::remove_file(&temporary).ok();
@@ -340,21 +358,45 @@ fn is_record(path: &Path) -> bool {
     name.ends_with(".json") && !name.starts_with('.')
 }
 
-fn write_synced(file: &Path, text: &[u8]) -> io::Result<()> {
-    write_with(&mut OpenOptions::new(), file, text)
+/// Who may read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readers {
+    Any,
+    /// What an app sends may be anybody's secret.
+    Owner,
 }
 
-/// Writes a file that only its owner may read: what an app sends may be anybody's secret.
-fn write_private(file: &Path, text: &[u8]) -> io::Result<()> {
+impl Readers {
+    /// Returns the readers of a file.
+    #[cfg(unix)]
+    fn of(file: &Path) -> io::Result<Self> {
+        let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(file)?);
+        Ok(match mode & 0o077 {
+            0 => Self::Owner,
+            _ => Self::Any,
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> io::Result<Self> {
+        Ok(Self::Any)
+    }
+}
+
+fn write_synced(file: &Path, text: &[u8], readers: Readers) -> io::Result<()> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    write_with(&mut options, file, text)
-}
-
-fn write_with(options: &mut OpenOptions, file: &Path, text: &[u8]) -> io::Result<()> {
-    let options = options.write(true).create(true).truncate(true);
-    let mut out = options.open(file)?;
+    if readers == Readers::Owner {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let mut out = options.write(true).create(true).truncate(true).open(file)?;
+    #[cfg(unix)]
+    if readers == Readers::Owner {
+        // It may have been there.
+        out.set_permissions(
+            <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600),
+        )?;
+    }
     out.write_all(text)?;
     out.sync_all()
 }

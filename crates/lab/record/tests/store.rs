@@ -146,6 +146,33 @@ fn cells_of_another_run_are_refused() {
     );
 }
 
+/// Requests of an app's own may hold credentials.
+#[test]
+fn what_is_private_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let mode = |file: &str| {
+        let metadata = fs::metadata(dir.path().join(file)).unwrap();
+        metadata.permissions().mode() & 0o777
+    };
+    let store = Store::create(dir.path()).unwrap();
+    // Left behind by whoever wrote there before.
+    fs::create_dir_all(dir.path().join("payloads")).unwrap();
+    fs::write(dir.path().join("payloads/abc"), "old").unwrap();
+    fs::set_permissions(
+        dir.path().join("payloads/abc"),
+        fs::Permissions::from_mode(0o644),
+    )
+    .unwrap();
+    store.write_payload("abc", b"secret").unwrap();
+    store.write_private_run(&run(1)).unwrap();
+    assert_eq!((mode("payloads/abc"), mode("run.json")), (0o600, 0o600));
+    // A longer run is no less private.
+    store.extend_run(&run(2)).unwrap();
+    assert_eq!(mode("run.json"), 0o600);
+    assert_eq!(store.read().unwrap().run().blocks, run(2).blocks);
+}
+
 #[test]
 fn renamed_records_are_refused() {
     let dir = tempfile::tempdir().unwrap();

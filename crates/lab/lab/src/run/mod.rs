@@ -99,7 +99,11 @@ impl Lab {
             for (path, content) in &plan.study.payload_files {
                 store.write_payload(&head.settings.payloads[path], content)?;
             }
-            store.write_run(&head)?;
+            // Requests of the study's own may hold credentials: header fields, queries, bodies.
+            match plan.own_requests().is_empty() {
+                true => store.write_run(&head)?,
+                false => store.write_private_run(&head)?,
+            }
         }
         let progress = scheduler::Progress {
             given_up: GivingUp::of(&found.cells),
