@@ -194,6 +194,24 @@ fn the_command_needs_no_hyphens_before_it() {
     assert!(!quiet.stderr.contains("RTT"), "{quiet}");
 }
 
+#[test]
+fn quiet_is_silent() {
+    for user in users() {
+        let sandbox = Sandbox::new();
+        let args = [
+            "link",
+            "lan",
+            "-q",
+            "--forward",
+            "80=127.0.0.1:9",
+            "--",
+            "true",
+        ];
+        let output = CommandOutput::of(sandbox.commute_as(user, &args)).exits_with(0);
+        assert_eq!((&*output.stdout, &*output.stderr), ("", ""), "{output}");
+    }
+}
+
 /// Standard error may be a pipe that nobody reads any more.
 #[test]
 fn audit_without_a_reader_is_no_failure() {

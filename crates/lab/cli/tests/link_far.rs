@@ -86,6 +86,26 @@ fn early_end_of_the_far_program_is_reported() {
         .stderr_contains("it ended before the command: exit status: 4");
 }
 
+/// It may have been meant for a single connection, or have nothing to serve.
+#[test]
+fn far_program_that_succeeds_early_is_no_error() {
+    let sandbox = Sandbox::new();
+    let done_at_once = ["link", "lan", "-q", "--far", "true", "--", "true"];
+    let output = sandbox.run(&done_at_once).exits_with(0);
+    assert_eq!(output.stderr, "", "{output}");
+    if !Path::new(PYTHON).exists() {
+        return testing::skip("/usr/bin/python3 is missing");
+    }
+    let far = format!(
+        "{PYTHON} -c 'import os, socket; s = socket.create_server((\"\", 1)); s.accept(); os._exit(0)'"
+    );
+    // Lives on after the far program, which is looked at meanwhile.
+    let near = "import socket, time; socket.create_connection((\"far\", 1), timeout=30).recv(1); time.sleep(0.5)";
+    let output = sandbox.run(&["link", "lan", "-q", "--far", &far, "--", PYTHON, "-c", near]);
+    let output = output.exits_with(0);
+    assert_eq!(output.stderr, "", "{output}");
+}
+
 #[test]
 fn command_may_capture_packets() {
     if !Path::new(PYTHON).exists() {

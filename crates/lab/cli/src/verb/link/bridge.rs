@@ -70,7 +70,7 @@ pub(crate) fn run(
 }
 
 fn wait_for(stop: &AtomicBool) -> u8 {
-    out::note!("press Ctrl-C to stop");
+    progress::line("press Ctrl-C to stop");
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(POLL_INTERVAL);
     }

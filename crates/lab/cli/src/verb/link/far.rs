@@ -1,6 +1,6 @@
 //! `--far`: a program at the far end of the link.
 
-use crate::out;
+use crate::{out, progress};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitStatus;
@@ -22,7 +22,7 @@ const END_LIMIT: Duration = Duration::from_secs(5);
 /// The program at the far end.
 pub(crate) struct FarProcess {
     process: Process,
-    /// Its early end has been reported.
+    /// Whether it is known to have ended.
     ended: bool,
 }
 
@@ -59,7 +59,9 @@ impl FarProcess {
             }
             if Instant::now() > until {
                 let seconds = READY_LIMIT.as_secs();
-                out::note!("commute: --far: no port is open after {seconds} s; starting anyway");
+                progress::line(&format!(
+                    "commute: --far: no port is open after {seconds} s; starting anyway"
+                ));
                 break;
             }
         }
@@ -69,12 +71,12 @@ impl FarProcess {
         })
     }
 
-    /// Reports, once, that it has ended.
+    /// Reports, once, that it has failed.
     pub(crate) fn check(&mut self) -> anyhow::Result<()> {
         if !self.ended
             && let Some(exit) = self.process.wait(Some(Duration::ZERO))?
         {
-            report(exit.status);
+            report_failure(exit.status);
             self.ended = true;
         }
         Ok(())
@@ -82,17 +84,17 @@ impl FarProcess {
 
     /// Ends the program: SIGTERM to its process group, then, [`END_LIMIT`] later, SIGKILL to all that is left.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        let early = self.process.wait(Some(Duration::ZERO))?;
-        // One that has succeeded may have been meant for a single connection.
-        if let Some(exit) = early.filter(|exit| !self.ended && !exit.status.success()) {
-            report(exit.status);
-        }
+        self.check()?;
         self.process.kill(SIGTERM)?;
         self.process.wait(Some(END_LIMIT))?;
         Ok(())
     }
 }
 
-fn report(status: ExitStatus) {
-    out::note!("commute: --far: it ended before the command: {status}");
+/// Reports that the program failed before the command ended. One that has succeeded may have been meant for a single
+/// connection.
+fn report_failure(status: ExitStatus) {
+    if !status.success() {
+        out::note!("commute: --far: it ended before the command: {status}");
+    }
 }

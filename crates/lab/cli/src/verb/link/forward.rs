@@ -9,7 +9,7 @@ use pump::Bench;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::FAR;
-use crate::out;
+use crate::progress;
 
 /// The argument `PORT=HOST:PORT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,9 @@ pub(super) fn start(bench: &mut Bench, forwards: &[Forward]) -> anyhow::Result<R
         let far = FarEnd::open(bench, *port);
         let far = far.with_context(|| format!("--forward: port {port} at the far end"))?;
         let address = bench.facts().server.v4;
-        out::note!("forward: {FAR}:{port} ({address}:{port}) -> {to}, TCP and UDP, proxied");
+        progress::line(&format!(
+            "forward: {FAR}:{port} ({address}:{port}) -> {to}, TCP and UDP, proxied"
+        ));
         services.push((far, *to));
     }
     if !services.is_empty() {

@@ -36,6 +36,9 @@ const CAPTURE_BYTES: usize = 256 << 20;
 /// host reachable there. Exits with the command's status: 128 plus the signal's number if a signal
 /// ended it, 127 if it does not exist, 126 if it cannot be run. Where commute itself fails, exits with
 /// 125.
+///
+/// All capabilities but CAP_NET_RAW are dropped, also for root, from the command and from the program at the
+/// far end: what changes its root folder or its user, e.g. sshd, fails. With -q only errors are printed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute link true-metro --forward 8443=127.0.0.1:8443 -- curl -k https://far:8443/\n  \
@@ -141,7 +144,7 @@ fn run_command(args: &Args) -> anyhow::Result<u8> {
     };
     let mut bench = Bench::start(&options)?;
     if !bench.facts().realtime {
-        out::note!("{NOT_REALTIME}");
+        progress::line(NOT_REALTIME);
     }
     bench.set_network(&network, args.seed)?;
     progress::line(&format!("{}: {}", network.name, network.numbers()));
