@@ -1,5 +1,7 @@
 //! Programs that are not trusted: their user, capabilities, system calls and files.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 mod common;
 
 use std::fs;
