@@ -1,8 +1,10 @@
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use driver::env::SEARCH_PATH;
 use pump::{Bench, BenchError, BenchOptions, Confinement, Init, Sandbox, SandboxId};
+use rustix::process::geteuid;
 use study::MAX_ORIGINS;
 
 use crate::lab::Lab;
@@ -71,15 +73,21 @@ fn options(exe: &Path, jobs: usize) -> BenchOptions {
 /// beside which are libraries.
 fn visible(lab: &Lab) -> Vec<PathBuf> {
     let commute = &lab.home.commute;
-    // The binary itself too: its folder may be one that only its owner may enter.
     let mut paths = BTreeSet::from([lab.home.root.join("stacks"), commute.clone()]);
     let home = std::env::home_dir();
     let folder = commute.parent().filter(|dir| Some(*dir) != home.as_deref());
+    let folder = folder.filter(|dir| is_of_use(dir));
     paths.extend(folder.map(Path::to_owned));
     // One may be a link to somewhere else.
     let folders = lab.stacks.folders();
     paths.extend(folders.filter_map(|folder| folder.path.canonicalize().ok()));
     paths.into_iter().filter(|path| path.exists()).collect()
+}
+
+/// Reports whether drivers may enter a folder. Mounted again, one that only root may enter would hide what is in it.
+fn is_of_use(dir: &Path) -> bool {
+    let others_enter = dir.metadata().is_ok_and(|found| found.mode() & 0o001 != 0);
+    !geteuid().is_root() || others_enter
 }
 
 /// Returns what a command needs besides: the runtime of its program, and the files and folders that it names.
@@ -109,7 +117,7 @@ fn runtime(program: &Path) -> Option<PathBuf> {
         Some(name) if name == "bin" => dir.parent()?,
         _ => dir,
     };
-    Some(prefix.to_owned())
+    is_of_use(prefix).then(|| prefix.to_owned())
 }
 
 /// Returns the user that drivers run as, if it is not the caller.
