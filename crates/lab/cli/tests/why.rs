@@ -53,13 +53,6 @@ done
 exec "$commute" serve "$@"
 "#;
 
-/// Starts the server in a namespace whose sockets have small receive buffers: least, default and largest (tcp(7)). Only
-/// root may write them.
-const SERVE_NARROW: &str = r#"
-echo 4096 16384 16384 >/proc/sys/net/ipv4/tcp_rmem || exit
-exec sh "$(dirname "$0")/serve" "$@"
-"#;
-
 /// What is done to a cell.
 #[derive(Clone, Debug)]
 struct Cause {
@@ -98,7 +91,7 @@ fn causes() -> Vec<Cause> {
         protocols,
         ..NONE
     };
-    let mut causes = vec![
+    vec![
         Cause {
             server: "slow-first",
             ..cause("the server sleeps in its first response", &["server"], ALL)
@@ -168,9 +161,7 @@ fn causes() -> Vec<Cause> {
                 &["h1", "h2", "grpc"],
             )
         },
-    ];
-    causes.retain(|cause| common::is_root() || cause.server != "narrow");
-    causes
+    ]
 }
 
 #[test]
@@ -230,7 +221,7 @@ fn sandbox() -> Sandbox {
     let servers = [
         ("slow-first", "serve", ", \"--inject=1=slow\""),
         ("slow-file", "serve", ", \"--inject=3=slow\""),
-        ("narrow", "serve-narrow", ""),
+        ("narrow", "serve", ", \"--receive-buffer=8192\""),
     ];
     let tables = servers.map(|(name, script, argument)| {
         format!(
@@ -241,7 +232,6 @@ fn sandbox() -> Sandbox {
     let folder = sandbox.home().join("stacks/servers");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("serve"), SERVE).unwrap();
-    std::fs::write(folder.join("serve-narrow"), SERVE_NARROW).unwrap();
     let manifest = format!("[stack]\nneeds = \"nothing\"\n{}", tables.concat());
     std::fs::write(folder.join("stack.toml"), manifest).unwrap();
     sandbox

@@ -66,6 +66,9 @@ pub struct Config {
     /// After how many round trips a packet is declared lost over QUIC; none for quinn's default, 9/8.
     /// More than 1 (RFC 9002 section 6.1.2).
     pub time_threshold: Option<f32>,
+    /// The receive buffer of each TCP connection, bytes; none for the kernel's, which grows. Linux doubles it for its own
+    /// needs (socket(7)).
+    pub receive_buffer: Option<u32>,
     /// Whether accepted sockets have TCP_NODELAY; false only to break the lab deliberately.
     pub nodelay: bool,
 }
@@ -97,6 +100,7 @@ impl Default for Config {
             congestion: Congestion::Cubic,
             packet_threshold: None,
             time_threshold: None,
+            receive_buffer: None,
             nodelay: true,
         }
     }

@@ -44,8 +44,9 @@ pub(crate) struct PlaintextPort {
 }
 
 impl PlaintextPort {
-    pub(crate) fn bind(address: SocketAddr, nodelay: bool) -> Result<Self, ServerError> {
+    pub(crate) fn bind(address: SocketAddr, config: &Config) -> Result<Self, ServerError> {
         let listener = tcp::bind(address).map_err(bind_error(address, "TCP"))?;
+        tcp::limit_receive_buffers(&listener, config).map_err(bind_error(address, "TCP"))?;
         let address = listener.local_addr().map_err(bind_error(address, "TCP"))?;
         Ok(Self {
             address,
@@ -53,7 +54,7 @@ impl PlaintextPort {
                 listener,
                 connections: tcp::ConnectionOptions {
                     tls: None,
-                    nodelay,
+                    nodelay: config.nodelay,
                     alt_svc: None,
                 },
             },
@@ -76,6 +77,7 @@ impl Port {
             ),
             _ => bind_both(address).map(|(listener, socket)| (listener, Some(socket)))?,
         };
+        tcp::limit_receive_buffers(&listener, config).map_err(bind_error(address, "TCP"))?;
         let udp_buffers = socket.as_ref().map(|socket| socket.buffers);
         let options = Options {
             client_certificates,

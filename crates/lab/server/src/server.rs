@@ -79,7 +79,7 @@ impl Server {
         let plaintext_ports = config
             .plaintext_listen
             .iter()
-            .map(|address| PlaintextPort::bind(*address, config.nodelay))
+            .map(|address| PlaintextPort::bind(*address, &config))
             .collect::<Result<Vec<_>, _>>()?;
         let generate = |scheme| Authenticator::generate(scheme, config.limits.nonces);
         let (authenticator, secret) = config.auth.map(generate).transpose()?.unzip();

@@ -21,6 +21,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::admission::Place;
 use crate::body::CountedResponseBody;
+use crate::config::Config;
 use crate::connection::ConnectionContext;
 use crate::handshake::Handshake;
 use crate::refusal_log::RefusalLog;
@@ -62,6 +63,15 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
+}
+
+/// Limits the receive buffers of all connections that a listener will accept, if the configuration does.
+pub(crate) fn limit_receive_buffers(listener: &TcpListener, config: &Config) -> io::Result<()> {
+    // Connections have the listener's, from their first window on.
+    match config.receive_buffer {
+        Some(bytes) => SockRef::from(listener).set_recv_buffer_size(bytes as usize),
+        None => Ok(()),
+    }
 }
 
 impl Port {

@@ -86,6 +86,9 @@ pub(crate) struct Args {
     /// Round trips after which QUIC declares a packet lost, more than 1 [default: 1.125, quinn's]
     #[arg(long, value_name = "RTTS", value_parser = parse_time_threshold)]
     time_threshold: Option<f32>,
+    /// Receive buffer of each TCP connection in bytes [default: the kernel's, which grows]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(2048..=16 << 20))]
+    receive_buffer: Option<u32>,
     /// Inject a fault into the request with this ID: reset, truncate, garbage, stall, slow,
     /// unavailable or redirect; repeatable
     #[arg(long, value_name = "ID=FAULT", value_parser = parse_fault)]
@@ -243,6 +246,7 @@ impl Args {
             },
             packet_threshold: self.packet_threshold,
             time_threshold: self.time_threshold,
+            receive_buffer: self.receive_buffer,
             nodelay: !self.nagle,
             ..Config::default()
         })
