@@ -45,7 +45,7 @@ pub struct Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Rates and round trips were measured on a real network.
+    /// Rates and round trips were measured on a real network. Its queue and losses need not be.
     Measured,
     /// Rates and round trips are those of a published profile, or follow from published results.
     Derived,
