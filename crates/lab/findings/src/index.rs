@@ -18,14 +18,14 @@ const HEAD: &str = "\
 
 # Which transport should your app take?
 
-Measured on emulated mobile networks with the libraries that apps ship, in randomised blocks with common random
-numbers, never on a phone. Rules over verdicts and intervals judge every statement ([how](../docs/findings.md)).
+Measured on emulated mobile networks with libraries that apps ship, in randomised blocks with common random numbers,
+never on a phone. Rows on servers and congestion control use Rust's hyper and quinn as clients. Rules over verdicts and intervals judge every statement ([how](../docs/findings.md)).
 
 ";
 
 /// What the answers of the first table hang on.
 const CONDITIONS: &str = "
-All intervals are the spread in the lab: the same packets on every repetition where a network loses none. Unless an
+All intervals are the spread in the lab. Where a study varies sizes, they cover sizes up to a tenth apart. Unless an
 arm says otherwise, the server is commute's own, with quinn for HTTP/3 and Linux's TCP, both with Cubic, and the queue
 is the network's. Answers on images and files turn with [the server](../docs/reference/other-servers.md) and with the
 queue: test your own.
