@@ -76,7 +76,7 @@ fn visible(lab: &Lab) -> Vec<PathBuf> {
     let mut paths = BTreeSet::from([lab.home.root.join("stacks"), commute.clone()]);
     let home = std::env::home_dir();
     let folder = commute.parent().filter(|dir| Some(*dir) != home.as_deref());
-    let folder = folder.filter(|dir| is_of_use(dir));
+    let folder = folder.filter(|dir| may_be_entered(dir));
     paths.extend(folder.map(Path::to_owned));
     // One may be a link to somewhere else.
     let folders = lab.stacks.folders();
@@ -85,7 +85,7 @@ fn visible(lab: &Lab) -> Vec<PathBuf> {
 }
 
 /// Reports whether drivers may enter a folder. Mounted again, one that only root may enter would hide what is in it.
-fn is_of_use(dir: &Path) -> bool {
+fn may_be_entered(dir: &Path) -> bool {
     let others_enter = dir.metadata().is_ok_and(|found| found.mode() & 0o001 != 0);
     !geteuid().is_root() || others_enter
 }
@@ -117,7 +117,7 @@ fn runtime(program: &Path) -> Option<PathBuf> {
         Some(name) if name == "bin" => dir.parent()?,
         _ => dir,
     };
-    is_of_use(prefix).then(|| prefix.to_owned())
+    may_be_entered(prefix).then(|| prefix.to_owned())
 }
 
 /// Returns the user that drivers run as, if it is not the caller.

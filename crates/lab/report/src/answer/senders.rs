@@ -39,7 +39,7 @@ pub(crate) fn range(run: &Run, populations: &[Population], arms: &[ArmSummary]) 
             let (Some(slowest), Some(fastest)) = (compared.first(), compared.last()) else {
                 continue;
             };
-            if disagree && sends_differ(run, &compared) {
+            if disagree && senders_differ(run, &compared) {
                 text += &format!(
                     " The server decides: {} over {protocol} to {stack}: {} ({}) to {} ({}).",
                     population.label,
@@ -55,7 +55,7 @@ pub(crate) fn range(run: &Run, populations: &[Population], arms: &[ArmSummary]) 
 }
 
 /// Reports whether arms differ in what sends to them.
-fn sends_differ(run: &Run, arms: &[(f64, &Comparison, &str)]) -> bool {
+fn senders_differ(run: &Run, arms: &[(f64, &Comparison, &str)]) -> bool {
     let sender = |name: &str| {
         let arm = run.arms.iter().find(|arm| arm.name == name)?;
         Some((&arm.server, &arm.congestion))
