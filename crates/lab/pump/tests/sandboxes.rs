@@ -171,6 +171,39 @@ fn machine_is_hidden_or_read_only() {
 }
 
 #[test]
+fn links_lead_to_listed_files() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let dir = folder();
+    // In the order of their names, as they would be mounted: a link in a listed folder, one in a hidden folder, the file.
+    let [listed, hidden, last] = ["a", "b", "c"].map(|name| dir.path().join(name));
+    for dir in [&listed, &hidden, &last] {
+        fs::create_dir(dir).unwrap();
+    }
+    fs::write(last.join("file"), "text").unwrap();
+    fs::write(hidden.join("other"), "text").unwrap();
+    std::os::unix::fs::symlink("../b/link", listed.join("link")).unwrap();
+    std::os::unix::fs::symlink(last.join("file"), hidden.join("link")).unwrap();
+    for readable in [
+        vec![listed.join("link")],
+        vec![listed.clone(), listed.join("link")],
+    ] {
+        let sandbox = Sandbox {
+            readable,
+            ..Sandbox::default()
+        };
+        let sandbox = make(&mut bench, sandbox);
+        let command = format!(
+            "cd {} && cat a/link b/link c/file; ls b",
+            dir.path().display()
+        );
+        let printed = shell(&mut bench, sandbox, &command);
+        assert_eq!(printed, "texttexttextlink\n");
+    }
+}
+
+#[test]
 fn private_files_are_limited_together() {
     let Some(mut bench) = common::bench() else {
         return;

@@ -24,6 +24,8 @@ const QUEUES: &str = "/dev/mqueue";
 const LOG_SOCKET: &str = "/dev/log";
 /// Others may enter the folder.
 const SEARCHABLE: u32 = 0o001;
+/// Linux follows no more links than this (path_resolution(7)).
+const MAX_LINKS: usize = 40;
 /// Most files and folders in the private ones. Each takes about 1 kB of the kernel's memory.
 const MAX_FILES: u32 = 100_000;
 
@@ -91,8 +93,8 @@ pub(crate) fn enter(sandbox: &Sandbox, visible: &[PathBuf], hidden: &[PathBuf]) 
     for dir in PRIVATE.map(Path::new) {
         make_private(dir, &roots)?;
     }
-    // A folder before those in it.
-    bound.sort_by(|a, b| a.path.cmp(&b.path));
+    // What links lead to before the links, and a folder before those in it.
+    bound.sort_by(|a, b| (a.links, &a.path).cmp(&(b.links, &b.path)));
     bound.iter().try_for_each(Bound::mount)?;
     if fs::symlink_metadata(LOG_SOCKET).is_ok_and(|found| !found.is_symlink()) {
         let null = Path::new("/dev/null");
@@ -188,28 +190,30 @@ fn make_read_only(roots: &[PathBuf], bound: &[Bound]) -> io::Result<()> {
 /// A file or folder to be mounted where it was.
 struct Bound {
     path: PathBuf,
+    /// How many links lead from the path to the file.
+    links: usize,
     is_dir: bool,
     handle: OwnedFd,
     writable: bool,
 }
 
 impl Bound {
-    /// Opens a path that is about to be hidden, by its own name and by that without links. One that stays visible needs
-    /// no mount, unless it is to be writable.
+    /// Opens a path that is about to be hidden, by its own name, by that without links and by those of the links on the
+    /// way. One that stays visible needs no mount, unless it is to be writable.
     fn all(path: &Path, roots: &[PathBuf], writable: bool) -> io::Result<Vec<Bound>> {
         let Ok(real) = path.canonicalize() else {
             return Ok(Vec::new());
         };
         let is_hidden = |path: &Path| roots.iter().any(|root| path.starts_with(root));
-        let mut names = vec![real.clone()];
-        names.extend((path != real).then(|| path.to_owned()));
-        names.retain(|name| is_hidden(name) || writable && *name == real);
-        let open = |name: PathBuf| {
+        let mut names = names(path, &real);
+        names.retain(|(_, name)| is_hidden(name) || writable && *name == real);
+        let open = |(links, name): (usize, PathBuf)| {
             let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
             Ok(Bound {
                 is_dir: real.is_dir(),
                 handle: rustix::fs::open(&real, flags, rustix::fs::Mode::empty())?,
                 path: name,
+                links,
                 writable,
             })
         };
@@ -217,6 +221,9 @@ impl Bound {
     }
 
     fn mount(&self) -> io::Result<()> {
+        if self.links > 0 && self.is_there() {
+            return Ok(());
+        }
         // One within another that is bound already may be there.
         if self.is_dir {
             fs::create_dir_all(&self.path)?;
@@ -229,11 +236,36 @@ impl Bound {
         mounts::mount(&source, &self.path, c"", bind, c"")
     }
 
+    /// Reports whether the path leads to the file already: a link that is in a bound folder.
+    fn is_there(&self) -> bool {
+        let found = fs::metadata(&self.path).map(|found| (found.dev(), found.ino()));
+        let wanted = rustix::fs::fstat(&self.handle).map(|wanted| (wanted.st_dev, wanted.st_ino));
+        matches!((found, wanted), (Ok(found), Ok(wanted)) if found == wanted)
+    }
+
     /// Makes the mount read-only without the newer system call.
     fn make_read_only(&self) -> io::Result<()> {
         let read_only = libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY;
         mounts::mount(Path::new("none"), &self.path, c"", read_only, c"")
     }
+}
+
+/// Returns the names of a file: that without links, the path itself and those of the links on the way. With each comes
+/// how many links lead from it to the first.
+fn names(path: &Path, real: &Path) -> Vec<(usize, PathBuf)> {
+    let mut names = Vec::new();
+    let mut name = path.to_owned();
+    // Somebody may change a link meanwhile. A folder may be a link too: then no name is the real one.
+    while name != real && names.len() < MAX_LINKS {
+        let target = fs::read_link(&name);
+        names.push(name.clone());
+        let (Ok(target), Some(dir)) = (target, name.parent()) else {
+            break;
+        };
+        name = dir.join(target);
+    }
+    names.push(real.to_owned());
+    names.into_iter().rev().enumerate().collect()
 }
 
 /// Returns the topmost parent of a path that others may not enter.
