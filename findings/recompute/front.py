@@ -47,9 +47,12 @@ class Front:
             row = self.measured.pop(0)
             run = self.run_of(row)
             servers = sorted({server for arm in run.about["arms"] for server in arm["server"]})
+            a_a = run.about["a_a"]["a_a"]
+            undecided = f" ({'; '.join(run.about['a_a']['undecided'])})" if a_a == "inconclusive" else ""
+            check = "" if a_a == "passed" else f"; A/A check {a_a}{undecided}"
             self.checks.copy(line.number, plain(line.text), f"- [{run.name}]({row['study']}/README.md): "
                              f"{run.about['date']}, {version(run)}, {run.about['blocks']} blocks; servers "
-                             f"{', '.join(servers)}")
+                             f"{', '.join(servers)}{check}")
             return True
         return False
 

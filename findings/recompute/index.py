@@ -14,6 +14,9 @@ from study import CONTRADICTIONS, Study, words
 
 FIGURES = re.compile(r"(?<![\w/.-])\d")
 BY_HAND = "lines by hand, outside of the tables"
+# Two verdicts that no difference can have both.
+CONTRADICTING = [{"faster", "slower"}, {"faster", "no difference"}, {"faster", "not faster"},
+                 {"slower", "no difference"}, {"slower", "not slower"}]
 
 
 class ExpectedTable(NamedTuple):
@@ -116,9 +119,9 @@ class Index:
             if not found:
                 checks.problem(row.number, spread, "a range of servers")
                 return
-            agree = self.servers(row.number, found[2], found[3], network["name"], ranges)
-            if not agree:
-                checks.copy(row.number, f"{use} {found[1]}", "depends on the server None")
+            together = self.servers(row.number, found[2], found[3], network["name"], ranges)
+            if together != "the same":
+                checks.copy(row.number, f"{use} {found[1]}", f"{together} None")
                 return
             spread = found[1] or ""
         best = " or ".join(need["best"])
@@ -134,8 +137,8 @@ class Index:
         checks.copy(row.number, undecided, ", ".join(need["undecided"]))
         self.spread(row.number, verdict, run, network["name"], need)
 
-    def servers(self, number: int, printed: str, against: str, network: str, ranges: list[Object]) -> bool:
-        """Compares the slowest and the fastest server. Reports whether the verdicts of all are one and decided."""
+    def servers(self, number: int, printed: str, against: str, network: str, ranges: list[Object]) -> str:
+        """Compares the slowest and the fastest server. Returns what the verdicts of all say together."""
         decided = []
         for one in ranges:
             run = self.by_name[one["study"]].runs[one["run"]]
@@ -148,7 +151,7 @@ class Index:
         first, _, last = printed.partition(named)
         if not last:
             self.checks.problem(number, printed, f"a range from {decided[0][1]} to {decided[-1][1]}")
-            return False
+            return ""
         last = last.removesuffix(f" ({decided[-1][1]})")
         for text, (_, _, found) in ((first, decided[0]), (last, decided[-1])):
             size, _, verdict = text.rpartition(" ") if found.verdict in ("faster", "slower") else ("", "", text)
@@ -157,7 +160,10 @@ class Index:
                 self.checks.figure(number, size, exactly(abs(found.difference.least)))
         self.checks.copy(number, against, ranges[0]["against"])
         verdicts = {found.verdict for _, _, found in decided}
-        return len(verdicts) == 1 and verdicts != {"cannot tell"}
+        if any(pair <= verdicts for pair in CONTRADICTING):
+            return "depends on the server"
+        is_one = len(verdicts) == 1 and verdicts != {"cannot tell"}
+        return "the same" if is_one else "not decided for every server"
 
     def spread(self, number: int, printed: str, run: Run, network: str, need: Object) -> None:
         """Compares the lead of the first arm that is named and is not the baseline."""

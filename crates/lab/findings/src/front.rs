@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use config::{ConfigError, Source};
-use report::duration;
+use report::{AaCheck, duration};
 use serde::Deserialize;
 use stats::Verdict;
 use toml::Spanned;
@@ -130,14 +130,22 @@ fn measured(finding: &Finding, ours: &Ours) -> String {
         .collect();
     servers.sort_unstable();
     servers.dedup();
+    let a_a = match &run.a_a {
+        AaCheck::Passed => String::new(),
+        AaCheck::Inconclusive { undecided } => {
+            format!("; A/A check inconclusive ({})", undecided.join("; "))
+        }
+        other => format!("; A/A check {}", other.name()),
+    };
     format!(
-        "- [{}]({}/{PAGE}): {}, {}, {} blocks; servers {}\n",
+        "- [{}]({}/{PAGE}): {}, {}, {} blocks; servers {}{}\n",
         plain(&run.study),
         finding.name,
         run.date,
         plain(&version(run)),
         run.blocks,
-        plain(&servers.join(", "))
+        plain(&servers.join(", ")),
+        plain(&a_a)
     )
 }
 

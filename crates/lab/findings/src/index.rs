@@ -2,7 +2,7 @@
 //! commute's own client keeps its promises.
 
 use config::ConfigError;
-use report::{Advice, count};
+use report::{Advice, Agreement, count};
 use stats::Verdict;
 use toml::Spanned;
 
@@ -129,8 +129,11 @@ fn needs(findings: &[Finding], finding: &Finding) -> Result<Vec<Vec<String>>, Co
                 (_, Some(need)) => (need.best.join(" or "), sure(ours, network, need)),
             };
             let (answer, sure) = match senders(findings, finding, wanted, &network.name)? {
-                Some((true, range)) => (answer, format!("{sure}; by server {range}")),
-                Some((false, range)) => ("depends on the server".to_owned(), range),
+                Some((Agreement::Same, range)) => (answer, format!("{sure}; by server {range}")),
+                Some((Agreement::Different, range)) => ("depends on the server".to_owned(), range),
+                Some((Agreement::Undecided, range)) => {
+                    ("not decided for every server".to_owned(), range)
+                }
                 None => (answer, sure),
             };
             rows.push(vec![
@@ -155,14 +158,14 @@ fn without(need: &report::Need, except: &[Spanned<String>]) -> report::Need {
     need
 }
 
-/// Returns whether an answer on a network holds for every sender that was measured, and their range in words. `None` if
-/// only one was measured.
+/// Returns whether the senders measured on a network agree, and their range in words. `None` if only the study's own was
+/// measured.
 fn senders(
     findings: &[Finding],
     finding: &Finding,
     need: &Need,
     network: &str,
-) -> Result<Option<(bool, String)>, ConfigError> {
+) -> Result<Option<(Agreement, String)>, ConfigError> {
     let mut found = Vec::new();
     for senders in need.senders.iter().filter(|s| s.network == network) {
         let studies = || findings.iter().map(|finding| finding.name.as_str());
@@ -200,9 +203,9 @@ fn senders(
     let (Some(slowest), Some(fastest)) = (found.first(), found.last()) else {
         return Ok(None);
     };
-    let agree = found.iter().all(|(_, verdict, ..)| *verdict == slowest.1);
+    let verdicts: Vec<Verdict> = found.iter().map(|(_, verdict, ..)| *verdict).collect();
     let range = format!("{} to {}, against {}", slowest.2, fastest.2, slowest.3);
-    Ok(Some((agree && slowest.1.is_decided(), range)))
+    Ok(Some((report::agreement(&verdicts), range)))
 }
 
 /// Returns how sure a recommendation is: its gain over the baseline, or that there is none, and what

@@ -79,6 +79,7 @@ pub use summary::{
     AaCheck, Advice, ArmNoise, CellCounts, ComparisonCounts, FORMAT, GroupSummary, Leaning, Need,
     NetworkSummary, Summary,
 };
+pub use verdicts::agreement::{Agreement, agreement};
 pub use verdicts::by_block::{BYTES, ByBlock, Kind, Place, energy_labels};
 pub use verdicts::threshold::{Names, Threshold, apply_thresholds};
 pub use verdicts::values::{BlockValue, ERROR, Values, decide, ranks};

@@ -69,13 +69,17 @@ fn sentence_says_that_the_server_decides() {
     };
     let one = data(&arms, &["true-metro"], 10, 1);
     let decides = "The server decides: ";
+    let short = "the server decides (-v says how); ";
     let of = |data: &RunData| summarise(data).networks[0].sentence.clone();
+    let brief = |data: &RunData| report::brief(&summarise(data), 200, false);
     assert!(!of(&one).contains(decides), "{}", of(&one));
+    assert!(!brief(&one).contains(short), "{}", brief(&one));
     let mut run = one.run().clone();
     run.arms[3].server = Some("go".into());
     let two = RunData::new(run, one.cells().to_vec()).unwrap();
+    assert!(brief(&two).contains(short), "{}", brief(&two));
     let sentence = of(&two);
-    let (_, words) = sentence.split_once(decides).unwrap();
+    let words = sentence.strip_prefix(decides).unwrap();
     assert!(words.contains("over h3 to quinn: "), "{words}");
     let (slower, faster) = words
         .split_once(" to ")

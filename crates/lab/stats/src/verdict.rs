@@ -54,6 +54,19 @@ impl Verdict {
     pub fn is_decided(self) -> bool {
         !matches!(self, Verdict::CannotTell { .. })
     }
+
+    /// Returns whether no difference can have both verdicts.
+    pub fn contradicts(self, other: Verdict) -> bool {
+        let excludes = |one, other| match one {
+            Verdict::Faster => matches!(
+                other,
+                Verdict::Slower | Verdict::NoDifference | Verdict::NotFaster
+            ),
+            Verdict::Slower => matches!(other, Verdict::NoDifference | Verdict::NotSlower),
+            _ => false,
+        };
+        excludes(self, other) || excludes(other, self)
+    }
 }
 
 /// Returns the verdict that an interval allows. A narrower interval around the same estimate allows

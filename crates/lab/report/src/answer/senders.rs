@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use record::Run;
-use stats::Verdict;
 
 use crate::figures::population::Population;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::Comparison;
+use crate::verdicts::agreement::{Agreement, agreement};
 use crate::words::verdict::finding_words;
 
-/// Returns, for every decisive bulk measure in which arms of one client and protocol disagree, the range that their
-/// servers and congestion controls span. Empty if they agree or have one sender.
-pub(crate) fn range(run: &Run, populations: &[Population], arms: &[ArmSummary]) -> String {
+/// Returns a sentence for every decisive bulk measure in which arms of one client and protocol disagree: the range that
+/// their servers and congestion controls span.
+pub(crate) fn ranges(run: &Run, populations: &[Population], arms: &[ArmSummary]) -> Vec<String> {
     let mut clients: BTreeMap<(&str, &str), Vec<&ArmSummary>> = BTreeMap::new();
     for arm in arms.iter().filter(|arm| arm.role == Role::Arm) {
         if let Some(asked) = run.arms.iter().find(|asked| asked.name == arm.name) {
@@ -20,7 +20,7 @@ pub(crate) fn range(run: &Run, populations: &[Population], arms: &[ArmSummary]) 
             clients.entry(client).or_default().push(arm);
         }
     }
-    let mut text = String::new();
+    let mut sentences = Vec::new();
     for (i, population) in populations.iter().enumerate() {
         if !(population.bulk && population.decisive) {
             continue;
@@ -32,26 +32,24 @@ pub(crate) fn range(run: &Run, populations: &[Population], arms: &[ArmSummary]) 
             });
             let mut compared: Vec<(f64, &Comparison, &str)> = compared.collect();
             compared.sort_by(|a, b| b.0.total_cmp(&a.0));
-            let is = |verdict| compared.iter().any(|(_, c, _)| c.verdict == verdict);
-            let disagree = is(Verdict::Faster)
-                && (is(Verdict::Slower) || is(Verdict::NoDifference))
-                || is(Verdict::Slower) && is(Verdict::NoDifference);
+            let verdicts: Vec<_> = compared.iter().map(|(_, c, _)| c.verdict).collect();
+            let disagree = agreement(&verdicts) == Agreement::Different;
             let (Some(slowest), Some(fastest)) = (compared.first(), compared.last()) else {
                 continue;
             };
             if disagree && senders_differ(run, &compared) {
-                text += &format!(
-                    " The server decides: {} over {protocol} to {stack}: {} ({}) to {} ({}).",
+                sentences.push(format!(
+                    "The server decides: {} over {protocol} to {stack}: {} ({}) to {} ({}).",
                     population.label,
                     finding_words(slowest.1),
                     slowest.2,
                     finding_words(fastest.1),
                     fastest.2,
-                );
+                ));
             }
         }
     }
-    text
+    sentences
 }
 
 /// Reports whether arms differ in what sends to them.

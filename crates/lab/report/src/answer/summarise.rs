@@ -130,8 +130,13 @@ impl<'a> Summariser<'a> {
             &arms,
         );
         let mut sentence = sentence::sentence(&arms, &advice, &needs);
-        if !matches!(advice, Advice::Invalid) {
-            sentence += &senders::range(self.run, &self.populations, &arms);
+        let by_server = match advice {
+            Advice::Invalid => Vec::new(),
+            _ => senders::ranges(self.run, &self.populations, &arms),
+        };
+        if !by_server.is_empty() {
+            // First, as it limits what follows.
+            sentence = format!("{} {sentence}", by_server.join(" "));
         }
         if network.basis.as_deref() == Some("assumed") {
             sentence += ASSUMED;
@@ -142,6 +147,7 @@ impl<'a> Summariser<'a> {
             sentence,
             advice,
             needs,
+            by_server,
             arms,
         }
     }

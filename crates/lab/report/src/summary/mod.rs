@@ -173,6 +173,9 @@ pub struct NetworkSummary {
     pub advice: Advice,
     /// The best arms for each decisive measure.
     pub needs: Vec<Need>,
+    /// A sentence for each bulk measure in which servers or congestion controls give verdicts that contradict each
+    /// other.
+    pub by_server: Vec<String>,
     /// The recommendation as a sentence, with sizes and intervals.
     pub sentence: String,
     /// All arms, in the study's order.

@@ -1,5 +1,6 @@
 //! Verdicts: arms compared with the baseline, and whether the comparison can be trusted.
 
+pub(crate) mod agreement;
 pub(crate) mod apart;
 pub(crate) mod by_block;
 pub(crate) mod compare;

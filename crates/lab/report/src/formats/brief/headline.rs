@@ -20,6 +20,21 @@ pub(crate) fn headline(
     rows: &[Row<'_>],
     room: usize,
 ) -> String {
+    if network.by_server.is_empty() {
+        return advice(network, index, baseline, rows, room);
+    }
+    let start = "the server decides (-v says how); ";
+    let room = room.saturating_sub(width_of(start));
+    start.to_owned() + &advice(network, index, baseline, rows, room)
+}
+
+fn advice(
+    network: &NetworkSummary,
+    index: usize,
+    baseline: &str,
+    rows: &[Row<'_>],
+    room: usize,
+) -> String {
     match &network.advice {
         Advice::Use { arms } => {
             let start = format!("use {}", listed(arms));
