@@ -140,25 +140,7 @@ final class ConcurrencyTest {
                 Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
                 version(client, new Request.Builder().url(server.url("/health")).build());
             }
-            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-            while (engines() > 8 && System.nanoTime() < deadline) {
-                Thread.sleep(10);
-            }
-            assertTrue(engines() <= 8, engines() + " engines");
-        }
-    }
-
-    /** Counts the engines' threads. They are not the JVM's, so that only the kernel knows them. */
-    private static long engines() throws java.io.IOException {
-        try (java.util.stream.Stream<java.nio.file.Path> tasks =
-                java.nio.file.Files.list(java.nio.file.Paths.get("/proc/self/task"))) {
-            return tasks.filter(task -> {
-                try {
-                    return new String(java.nio.file.Files.readAllBytes(task.resolve("comm"))).trim().equals("commute");
-                } catch (java.io.IOException ended) {
-                    return false;
-                }
-            }).count();
+            assertTrue(EngineThreads.await(8), "more than 8 engines");
         }
     }
 

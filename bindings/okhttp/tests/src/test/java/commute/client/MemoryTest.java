@@ -29,9 +29,11 @@ final class MemoryTest {
     }
 
     @AfterEach
-    void reset() {
+    void reset() throws Exception {
         Commute.disconnect();
         Commute.configure(new Settings.Builder().build());
+        // They write on threads of their own, and the folder is deleted next.
+        EngineThreads.await(0);
     }
 
     @Test
