@@ -1,0 +1,61 @@
+//! Attempts at other processes: the server and the bench's init.
+
+use std::fs::{self, File};
+use std::io;
+
+use crate::attempt::{Tried, check, check_long, tried};
+
+pub(crate) fn attempts() -> Vec<Tried> {
+    let server = server();
+    let pid = server.unwrap_or(1);
+    let of_server = |name: &str| format!("/proc/{pid}/{name}");
+    vec![
+        tried(
+            "see the server's process",
+            server.map(drop).ok_or_else(io::Error::last_os_error),
+        ),
+        tried("signal the server", check(unsafe { libc::kill(pid, 0) })),
+        tried(
+            "read the server's memory",
+            File::open(of_server("mem")).map(drop),
+        ),
+        tried(
+            "read the server's files through `/proc`",
+            fs::read_dir(of_server("cwd")).map(drop),
+        ),
+        tried(
+            "read the environment of the bench's init",
+            fs::read("/proc/1/environ").map(drop),
+        ),
+        tried(
+            "reach the machine's files through its root",
+            fs::read_dir("/proc/1/root").map(drop),
+        ),
+        tried("trace the bench's init", trace(1)),
+        tried("enter its network namespace", enter_network(1)),
+    ]
+}
+
+/// Returns the process of `commute serve`.
+fn server() -> Option<i32> {
+    let processes = fs::read_dir("/proc").ok()?;
+    let mut pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.find(|pid: &i32| {
+        let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        command.split(|byte| *byte == 0).nth(1) == Some(b"serve")
+    })
+}
+
+fn trace(pid: i32) -> io::Result<()> {
+    check_long(unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) })
+}
+
+fn enter_network(pid: i32) -> io::Result<()> {
+    let namespace = File::open(format!("/proc/{pid}/ns/net"))?;
+    check(unsafe {
+        libc::setns(
+            std::os::fd::AsRawFd::as_raw_fd(&namespace),
+            libc::CLONE_NEWNET,
+        )
+    })
+}
