@@ -63,7 +63,7 @@ fn idle_in(pool: jint) -> SocketState {
 #[test]
 fn numbers_are_those_of_the_java_half() {
     let java = include_str!(
-        "../../../../../bindings/okhttp/library/src/main/java/commute/client/Native.java"
+        "../../../../../../bindings/okhttp/library/src/main/java/commute/client/Native.java"
     );
     for (name, number) in [
         ("END_OF_STREAM", CloseKind::EndOfStream as jint),
@@ -108,15 +108,6 @@ fn bytes_keep_their_bits_on_the_way_to_the_jvm_and_back() {
     let signed = as_signed(&bytes);
     assert_eq!(signed[127..129], [127, -128]);
     assert_eq!(as_unsigned(signed), bytes);
-}
-
-#[test]
-fn failures_say_whose_they_are() {
-    let failure = Failure("0 is not a port".to_owned());
-    assert_eq!(failure.to_string(), "commute: 0 is not a port");
-    let failure = Failure::from(jni::errors::Error::JavaException);
-    let message = jni::errors::Error::JavaException.to_string();
-    assert_eq!(failure.to_string(), format!("commute: {message}"));
 }
 
 #[test]
