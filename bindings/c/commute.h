@@ -289,6 +289,28 @@ typedef struct cm_config {
 // An engine. 0 is none. Ids are never used twice in a process, so an old one is an error.
 typedef uint64_t cm_engine;
 
+// A network that the device uses by default.
+typedef struct cm_network {
+  // Distinguishes networks, e.g. a digest of operator or gateway.
+  uint8_t id[16];
+  // 1 if data costs money there: nothing is opened just to learn.
+  uint32_t metered;
+  // A `cm_network_kind`.
+  uint32_t kind;
+} cm_network;
+
+// What the app allows.
+typedef struct cm_switches {
+  // Older switches do not replace newer ones.
+  uint32_t generation;
+  // 0 if the engine takes no request: calls end with `CM_E_PLAIN`.
+  uint32_t engine;
+  // HTTP/3 is used by this percentage of installations.
+  uint32_t h3_percent;
+  // 0 if nothing is sent or opened just to learn.
+  uint32_t explore;
+} cm_switches;
+
 // A request.
 typedef struct cm_request {
   // E.g. `GET`.
@@ -337,28 +359,6 @@ typedef struct cm_event {
   uint64_t number;
 } cm_event;
 
-// A network that the device uses by default.
-typedef struct cm_network {
-  // Distinguishes networks, e.g. a digest of operator or gateway.
-  uint8_t id[16];
-  // 1 if data costs money there: nothing is opened just to learn.
-  uint32_t metered;
-  // A `cm_network_kind`.
-  uint32_t kind;
-} cm_network;
-
-// What the app allows.
-typedef struct cm_switches {
-  // Older switches do not replace newer ones.
-  uint32_t generation;
-  // 0 if the engine takes no request: calls end with `CM_E_PLAIN`.
-  uint32_t engine;
-  // HTTP/3 is used by this percentage of installations.
-  uint32_t h3_percent;
-  // 0 if nothing is sent or opened just to learn.
-  uint32_t explore;
-} cm_switches;
-
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -386,6 +386,54 @@ cm_status cm_engine_new(const struct cm_config *config,
 // once, this one, too, and sends nothing. The child may make engines of its own. Sockets of the parent's engines stay
 // open in the child until it ends or calls exec(3).
 cm_status cm_engine_close(cm_engine engine);
+
+// Reports a change of the network that the device uses by default; null: it has none.
+//
+// # Safety
+//
+// `network` is null or points to one.
+cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
+
+// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is safe.
+// `forget_sessions`: 1 if TLS sessions, by which servers would know the client again, are forgotten, too; else 0.
+// Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not answered
+// it, and the engine's thread waits for the answer.
+cm_status cm_disconnect(cm_engine engine,
+                        uint32_t forget_sessions);
+
+// Closes the connections that carry no request, and returns before that is done.
+cm_status cm_close_idle(cm_engine engine);
+
+// Writes what was learnt to `cm_config.memory_folder` and returns when that is done, e.g. when the app goes to the
+// background, where the system may end it. Without this it is written after the first request, at most every 30 s
+// after that, and by `cm_engine_close`. `CM_E_CHAIN_WAITS` as in `cm_disconnect`.
+cm_status cm_save(cm_engine engine);
+
+// Sets what the app allows.
+//
+// # Safety
+//
+// `switches` points to one.
+cm_status cm_set_switches(cm_engine engine, const struct cm_switches *switches);
+
+// Reports that a request which failed here worked by the app's own client, right afterwards. Do not report failures
+// that say nothing against the engine: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`, `CM_E_CANCELLED`,
+// `CM_E_OFFLINE` and `CM_E_PLAIN`. The engine turns itself off once at least fifty requests were made and more than
+// one in fifty was reported. Requests then end with `CM_E_PLAIN` until the engine is closed.
+cm_status cm_worked_without(cm_engine engine);
+
+// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute import` reads;
+// `arms` is a `cm_arms`. The CSV names neither origins nor networks. `CM_E_ROOM` as in `cm_get_text`; the CSV may have
+// grown by the next call.
+//
+// # Safety
+//
+// `into` points to `cap` bytes, `len` to a length.
+cm_status cm_get_metrics(cm_engine engine,
+                         uint32_t arms,
+                         uint8_t *into,
+                         size_t cap,
+                         size_t *len);
 
 // Sends a request, which is copied. Events of the call carry `user`.
 //
@@ -485,54 +533,6 @@ cm_status cm_get_chain(cm_engine engine,
 
 // Accepts a chain (1) or refuses it (0). `CM_E_NO_CALL`: it no longer waits.
 cm_status cm_answer_chain(cm_engine engine, uint64_t number, uint32_t accepted);
-
-// Reports a change of the network that the device uses by default; null: it has none.
-//
-// # Safety
-//
-// `network` is null or points to one.
-cm_status cm_set_network(cm_engine engine, const struct cm_network *network);
-
-// Closes all connections, e.g. when the user logs out. Requests under way fail, or are sent again where that is safe.
-// `forget_sessions`: 1 if TLS sessions, by which servers would know the client again, are forgotten, too; else 0.
-// Waits for the engine's thread. `CM_E_CHAIN_WAITS`: this thread took a `CM_EVENT_CHECK_CHAIN` and has not answered
-// it, and the engine's thread waits for the answer.
-cm_status cm_disconnect(cm_engine engine,
-                        uint32_t forget_sessions);
-
-// Closes the connections that carry no request, and returns before that is done.
-cm_status cm_close_idle(cm_engine engine);
-
-// Writes what was learnt to `cm_config.memory_folder` and returns when that is done, e.g. when the app goes to the
-// background, where the system may end it. Without this it is written after the first request, at most every 30 s
-// after that, and by `cm_engine_close`. `CM_E_CHAIN_WAITS` as in `cm_disconnect`.
-cm_status cm_save(cm_engine engine);
-
-// Sets what the app allows.
-//
-// # Safety
-//
-// `switches` points to one.
-cm_status cm_set_switches(cm_engine engine, const struct cm_switches *switches);
-
-// Reports that a request which failed here worked by the app's own client, right afterwards. Do not report failures
-// that say nothing against the engine: `CM_E_ARGUMENT`, `CM_E_TOO_MANY`, `CM_E_CERTIFICATE`, `CM_E_CANCELLED`,
-// `CM_E_OFFLINE` and `CM_E_PLAIN`. The engine turns itself off once at least fifty requests were made and more than
-// one in fifty was reported. Requests then end with `CM_E_PLAIN` until the engine is closed.
-cm_status cm_worked_without(cm_engine engine);
-
-// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute import` reads;
-// `arms` is a `cm_arms`. The CSV names neither origins nor networks. `CM_E_ROOM` as in `cm_get_text`; the CSV may have
-// grown by the next call.
-//
-// # Safety
-//
-// `into` points to `cap` bytes, `len` to a length.
-cm_status cm_get_metrics(cm_engine engine,
-                         uint32_t arms,
-                         uint8_t *into,
-                         size_t cap,
-                         size_t *len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -1,11 +1,13 @@
 //! A panic poisons its engine, and nothing else.
 
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 use super::*;
-use crate::abi::cm_bytes;
+use crate::abi::{cm_bytes, cm_config, cm_engine, cm_status};
 use crate::call::Call;
 use crate::engine::RunningCall;
+use crate::engines::enter;
 use crate::next_id;
 
 #[test]
