@@ -9,7 +9,7 @@
 //! | question | by | modules |
 //! |---|---|---|
 //! | Is a connection open that can take the request? | it always beats opening one | `choice`, `room` |
-//! | QUIC, TCP, or both, and how much later the second? | what is known of HTTP/3 to this origin on this network, and the RTT | `race_policy`, `race` |
+//! | QUIC, TCP, or both, and how much later the second? | what is known of HTTP/3 to this origin on this network, and the RTT | `race_policy`, `race`; carried out by `opening`, `attempts` |
 //! | Both are open: which? | what was learnt from requests before: *faster*, *slower*, *no difference*, *cannot tell* | `choice`, `learn` |
 //! | Is HTTP/3 broken here? | failures while TCP works | `h3_status` |
 //! | Does a long body come too slowly? | its rate, and a part of it over the other transport | `rate_monitor` |
@@ -108,6 +108,7 @@
 #![forbid(unsafe_code)]
 
 pub mod alt_svc;
+mod attempts;
 mod bounds;
 mod calls;
 mod choice;
