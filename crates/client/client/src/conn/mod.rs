@@ -1,37 +1,32 @@
 //! Connections: opened over QUIC or TCP, and one request and response at a time on them.
 
+mod exchange;
 mod frames;
 mod h1;
 mod h2;
 mod h3;
+mod load;
 mod tcp;
 
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, StatusCode};
-use http_rules::{MAX_INTERIM_RESPONSES, Version, Violation, check_interim};
-use route::{CallId, ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
+use route::{ConnId, Fault, Origin, PathSample, Protocol, Replay, Transport};
 use tokio::sync::{mpsc, watch};
 
-use crate::body::{Body, OutgoingBody, UploadGuard};
-use crate::limits::Phase;
 use crate::message::{Event, Message};
-use crate::response::Part;
 use crate::tls::Tls;
+
+pub(crate) use exchange::Exchange;
+use exchange::{DrainReason, Failure, InterimCounter, cut_off};
+pub(crate) use load::ConnLoad;
 
 /// Longest head of a response, in bytes of its fields; OkHttp's limit.
 const MAX_HEAD_BYTES: u32 = 256 << 10;
 /// Most fields of a head, over HTTP/1.1 only: h2 and h3 do not count them.
 const MAX_FIELDS: usize = 1_024;
-/// Pieces of a body that wait for the app.
-const BODY_PIECES: usize = 4;
 /// What a server may send of one body before the app reads it. quinn-proto gives a connection up whose stream has more
 /// than 1024 gaps; a window of 2 MiB has no more packets.
 const STREAM_WINDOW: u32 = 2 << 20;
@@ -70,60 +65,6 @@ pub(crate) struct Target {
     pub(crate) messages: mpsc::UnboundedSender<Message>,
 }
 
-/// A request for one connection.
-pub(crate) struct Exchange {
-    pub(crate) call: CallId,
-    pub(crate) conn: ConnId,
-    pub(crate) head: Arc<http::request::Parts>,
-    pub(crate) body: Body,
-    pub(crate) idle_limit: Option<Duration>,
-    /// Whether the request may be sent again although the server may have acted on it.
-    pub(crate) replayable: bool,
-    pub(crate) request: CountGuard,
-    pub(crate) messages: mpsc::UnboundedSender<Message>,
-}
-
-/// The load of a connection: requests and unread bodies.
-#[derive(Debug)]
-pub(crate) struct ConnLoad {
-    requests: AtomicUsize,
-    /// Bodies that wait for the app to read them. Each may hold a stream's window of the connection's.
-    unread: AtomicUsize,
-    /// Whether a request was turned away for it; its sender then gets an event when there is room.
-    turned_away: AtomicBool,
-    conn: ConnId,
-    messages: mpsc::UnboundedSender<Message>,
-}
-
-/// Counts one more request or unread body until it is dropped.
-#[derive(Debug)]
-pub(crate) struct CountGuard {
-    load: Arc<ConnLoad>,
-    what: fn(&ConnLoad) -> &AtomicUsize,
-}
-
-/// Counts the interim responses before the final one.
-#[derive(Debug, Default)]
-struct InterimCounter {
-    count: u32,
-}
-
-/// The reason why an exchange failed.
-pub(crate) struct Failure {
-    pub(crate) fault: Fault,
-    pub(crate) replay: Replay,
-    pub(crate) drain: Option<DrainReason>,
-}
-
-/// The reason why a connection takes no more requests.
-#[derive(Clone, Copy)]
-pub(crate) enum DrainReason {
-    /// Its peer says so, or it has ended.
-    GoesAway,
-    /// Its peer closed it without an error.
-    Finished,
-}
-
 impl Conn {
     pub(crate) fn protocol(&self) -> Protocol {
         match self {
@@ -154,7 +95,7 @@ impl Conn {
             return true;
         }
         // Room that is made before this check is seen now; room that is made after it causes an event.
-        load.turned_away.store(true, Ordering::SeqCst);
+        load.turn_away();
         has_room()
     }
 
@@ -251,204 +192,4 @@ async fn open_and_report(target: Target, tls: Tls) {
     if let Some((announce, taken)) = early {
         announce.send_replace(Some(taken));
     }
-}
-
-impl Exchange {
-    /// Takes the request's body for this connection.
-    fn outgoing(&self) -> (OutgoingBody, UploadGuard) {
-        self.body.outgoing(self.call, self.messages.clone())
-    }
-
-    /// Reports the request sent.
-    fn sent(&self) {
-        let (call, conn, at) = (self.call, self.conn, Instant::now());
-        self.report(Event::Sent { call, conn, at });
-    }
-
-    /// Reports the head of the response; returns where its body goes.
-    fn head(&self, head: http::response::Parts) -> mpsc::Sender<Part> {
-        let (sender, body) = mpsc::channel(BODY_PIECES);
-        let (call, conn, at) = (self.call, self.conn, Instant::now());
-        self.report(Event::Head {
-            call,
-            conn,
-            at,
-            head: Box::new(head),
-            body,
-        });
-        sender
-    }
-
-    /// Waits for the next piece of the response's body, at most for as long as the request allows.
-    async fn piece<T>(&self, piece: impl Future<Output = T>) -> T {
-        let mut piece = pin!(piece);
-        if let Some(limit) = self.idle_limit {
-            match tokio::time::timeout(limit, &mut piece).await {
-                Ok(piece) => return piece,
-                Err(_) => {
-                    let late = Message::TimedOut(self.call, Phase::Idle);
-                    self.messages.send(late).ok();
-                    // The request is cancelled.
-                }
-            }
-        }
-        piece.await
-    }
-
-    /// Passes a piece of the body on to the app. Returns false if the app dropped the response, whose guard cancels the
-    /// request.
-    async fn pass_on(&self, body: &mpsc::Sender<Part>, chunk: Bytes) -> bool {
-        let chunk = match body.try_send(Part::Data(chunk)) {
-            Ok(()) => return true,
-            Err(mpsc::error::TrySendError::Full(chunk)) => chunk,
-            Err(mpsc::error::TrySendError::Closed(_)) => return false,
-        };
-        let _unread = CountGuard::new(&self.request.load, |load| &load.unread);
-        body.send(chunk).await.is_ok()
-    }
-
-    /// Reports how the exchange ended.
-    fn ended(&self, outcome: Result<u64, Failure>) {
-        let (call, conn) = (self.call, self.conn);
-        match outcome {
-            Ok(bytes) => self.report(Event::Done { call, conn, bytes }),
-            Err(failure) => self.failed(&failure),
-        }
-    }
-
-    fn failed(&self, failure: &Failure) {
-        let (call, conn) = (self.call, self.conn);
-        let &Failure {
-            fault,
-            mut replay,
-            drain,
-        } = failure;
-        match drain {
-            Some(DrainReason::GoesAway) => self.report(Event::GoAway(conn)),
-            Some(DrainReason::Finished) => self.report(Event::Finished(conn)),
-            None => {}
-        }
-        if replay == Replay::Safe && !self.body.is_kept() {
-            replay = Replay::BodyGone;
-        }
-        self.report(Event::Failed {
-            call,
-            conn,
-            fault,
-            replay,
-        });
-    }
-
-    fn report(&self, event: Event) {
-        self.messages.send(Message::Event(event)).ok();
-    }
-}
-
-impl ConnLoad {
-    /// Creates the load of a connection without requests.
-    pub(crate) fn new(conn: ConnId, messages: mpsc::UnboundedSender<Message>) -> Self {
-        Self {
-            requests: AtomicUsize::new(0),
-            unread: AtomicUsize::new(0),
-            turned_away: AtomicBool::new(false),
-            conn,
-            messages,
-        }
-    }
-
-    /// Counts a request until what is returned is dropped.
-    pub(crate) fn request(self: &Arc<Self>) -> CountGuard {
-        CountGuard::new(self, |load| &load.requests)
-    }
-
-    fn requests(&self) -> usize {
-        self.requests.load(Ordering::SeqCst)
-    }
-
-    fn unread(&self) -> usize {
-        self.unread.load(Ordering::SeqCst)
-    }
-}
-
-impl CountGuard {
-    fn new(load: &Arc<ConnLoad>, what: fn(&ConnLoad) -> &AtomicUsize) -> Self {
-        what(load).fetch_add(1, Ordering::SeqCst);
-        let load = Arc::clone(load);
-        Self { load, what }
-    }
-}
-
-impl Drop for CountGuard {
-    fn drop(&mut self) {
-        (self.what)(&self.load).fetch_sub(1, Ordering::SeqCst);
-        // A request that was let go of ends only here, after the router has sent another one in its place.
-        if self.load.turned_away.swap(false, Ordering::SeqCst) {
-            let room = Event::Room(self.load.conn);
-            self.load.messages.send(Message::Event(room)).ok();
-        }
-    }
-}
-
-impl InterimCounter {
-    /// Checks and counts a response before the final one.
-    fn add(
-        &mut self,
-        version: Version,
-        status: StatusCode,
-        fields: &HeaderMap,
-    ) -> Result<(), Violation> {
-        if status == StatusCode::SWITCHING_PROTOCOLS {
-            return Err(Violation::SwitchingProtocols);
-        }
-        check_interim(version, fields)?;
-        self.count += 1;
-        if self.count > MAX_INTERIM_RESPONSES {
-            return Err(Violation::TooManyInterim(MAX_INTERIM_RESPONSES));
-        }
-        Ok(())
-    }
-}
-
-impl From<Violation> for Failure {
-    fn from(violation: Violation) -> Self {
-        tracing::debug!("malformed response: {violation} ({})", violation.section());
-        Self::after_sending(Fault::Malformed)
-    }
-}
-
-impl Failure {
-    /// Creates a failure before anything was sent.
-    fn before_sending(fault: Fault) -> Self {
-        Self {
-            fault,
-            replay: Replay::Safe,
-            drain: None,
-        }
-    }
-
-    /// Creates the failure of a request that had no effect, because the connection takes no more requests. Its peer
-    /// sent GOAWAY (RFC 9113 section 6.8, RFC 9114 section 5.2), or the connection has ended.
-    fn gone_away() -> Self {
-        Self {
-            drain: Some(DrainReason::GoesAway),
-            ..Self::before_sending(Fault::Reset)
-        }
-    }
-
-    fn after_sending(fault: Fault) -> Self {
-        Self {
-            fault,
-            replay: Replay::MayHaveActed,
-            drain: None,
-        }
-    }
-}
-
-/// Passes a failure on as the end of a body whose head the app already has.
-async fn cut_off(body: &mpsc::Sender<Part>, failure: &Failure) {
-    let error = crate::Error::Failed {
-        fault: failure.fault,
-        may_have_acted: true,
-    };
-    body.send(Part::Failed(error)).await.ok();
 }

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bodies;
 mod certificates;
 mod connect;
 mod disconnect;
