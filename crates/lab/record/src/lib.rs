@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod call;
 mod cell;
 mod connection;
 mod data;
@@ -37,10 +38,8 @@ pub mod server_log;
 mod store;
 mod timeline;
 
-pub use cell::{
-    ACTIVITY_BIN_MS, Activity, Audit, Call, CallResult, Cell, Cost, Exchange, Outcome, Relay,
-    Stack, State, Wire,
-};
+pub use call::{Call, CallResult, Exchange, State};
+pub use cell::{ACTIVITY_BIN_MS, Activity, Audit, Cell, Cost, Outcome, Relay, Stack, Wire};
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
 pub use load::{Distribution, Load, LoadPlan, Pace};

@@ -3,16 +3,22 @@
 //! A record is written under a temporary name that readers ignore, synced and renamed; then the
 //! folder is synced. A crash may leave a temporary file behind, but never a partial record.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+mod error;
+mod synced;
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::data::{DataError, RunData, is_safe_id};
+use crate::data::{RunData, is_safe_id};
 use crate::run::{FORMAT, Run};
+
+pub use error::StoreError;
+use synced::{Readers, sync_parent, write_synced};
 
 /// The largest record that is written or read: a cell of 100,000 calls has about 60 MB.
 pub const MAX_RECORD_BYTES: u64 = 256 << 20;
@@ -229,124 +235,6 @@ pub struct StoreLock {
     _dir: File,
 }
 
-/// Why a folder of records cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The file exists already; records are never overwritten.
-    #[error("{} already exists: continue that run with --resume, or choose another folder with --out", file.display())]
-    Exists {
-        /// The existing file.
-        file: PathBuf,
-    },
-    /// Another process writes to the folder.
-    #[error("{}: another commute is running into this folder; wait for it, or choose another folder with --out", dir.display())]
-    Locked {
-        /// The folder.
-        dir: PathBuf,
-    },
-    /// The folder contains no run.
-    #[error("{} contains no run.json: name a folder that `commute run` wrote", dir.display())]
-    NoRun {
-        /// The folder.
-        dir: PathBuf,
-    },
-    /// The disk or the quota is full.
-    #[error("{}: no space left. Cells written before are complete: free some space, then continue with --resume", file.display())]
-    Full {
-        /// The file that could not be written.
-        file: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
-    /// The file cannot be written for another reason.
-    #[error("cannot write {}: {source}", file.display())]
-    Write {
-        /// The file.
-        file: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
-    /// The file or folder cannot be read.
-    #[error("cannot read {}: {source}", file.display())]
-    Read {
-        /// The file or folder.
-        file: PathBuf,
-        /// The I/O error.
-        source: io::Error,
-    },
-    /// The record is larger than [`MAX_RECORD_BYTES`].
-    #[error("{} is larger than {} MiB, the limit for a record", file.display(), MAX_RECORD_BYTES >> 20)]
-    TooLarge {
-        /// The record.
-        file: PathBuf,
-    },
-    /// There are more than [`MAX_RECORDS`] records.
-    #[error("{} contains more than {MAX_RECORDS} records, the limit for a run", dir.display())]
-    TooMany {
-        /// The folder.
-        dir: PathBuf,
-    },
-    /// The file is not a valid record.
-    #[error("{} is not a valid record: {source}; it was edited or damaged, remove it and run its cell again with --resume", file.display())]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// The syntax or schema error, with its position.
-        source: serde_json::Error,
-    },
-    /// The record has another format.
-    #[error("{} has record format {found}, this commute reads {FORMAT}: read it with the version that wrote it", file.display())]
-    Format {
-        /// The record.
-        file: PathBuf,
-        /// Its format.
-        found: u32,
-    },
-    /// The file name does not match the content.
-    #[error("{} contains the cell {expected}: rename it back to that", file.display())]
-    Renamed {
-        /// The file.
-        file: PathBuf,
-        /// The file name that belongs to the content.
-        expected: String,
-    },
-    /// The id cannot be part of a file name.
-    #[error(
-        "{id:?} is not a valid cell id: use letters, digits, '-', '_' and '.', and do not begin with '.'"
-    )]
-    Id {
-        /// The id.
-        id: String,
-    },
-    /// The records do not belong together.
-    #[error("{}: {source}", dir.display())]
-    Data {
-        /// The folder.
-        dir: PathBuf,
-        /// The inconsistency.
-        source: DataError,
-    },
-}
-
-impl StoreError {
-    fn read(file: &Path, source: io::Error) -> Self {
-        Self::Read {
-            file: file.into(),
-            source,
-        }
-    }
-
-    fn write(file: &Path, source: io::Error) -> Self {
-        let file = file.into();
-        match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Self::Full { file, source }
-            }
-            _ => Self::Write { file, source },
-        }
-    }
-}
-
 /// Returns a name that readers ignore, by its leading dot, and that no other process writes.
 fn temporary_name(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -356,59 +244,6 @@ fn temporary_name(file: &Path) -> PathBuf {
 fn is_record(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".json") && !name.starts_with('.')
-}
-
-/// Who may read a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Readers {
-    Any,
-    /// What an app sends may be anybody's secret.
-    Owner,
-}
-
-impl Readers {
-    /// Returns the readers of a file.
-    #[cfg(unix)]
-    fn of(file: &Path) -> io::Result<Self> {
-        let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(file)?);
-        Ok(match mode & 0o077 {
-            0 => Self::Owner,
-            _ => Self::Any,
-        })
-    }
-
-    #[cfg(not(unix))]
-    fn of(_: &Path) -> io::Result<Self> {
-        Ok(Self::Any)
-    }
-}
-
-fn write_synced(file: &Path, text: &[u8], readers: Readers) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    if readers == Readers::Owner {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    let mut out = options.write(true).create(true).truncate(true).open(file)?;
-    #[cfg(unix)]
-    if readers == Readers::Owner {
-        // It may have been there.
-        out.set_permissions(
-            <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600),
-        )?;
-    }
-    out.write_all(text)?;
-    out.sync_all()
-}
-
-/// Syncs the folder that contains `file`, which makes the name of `file` durable.
-fn sync_parent(file: &Path) -> io::Result<()> {
-    let folder = match file.parent() {
-        None => return Ok(()),
-        Some(here) if here.as_os_str().is_empty() => Path::new("."),
-        Some(folder) => folder,
-    };
-    File::open(folder)?.sync_all()
 }
 
 fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
@@ -443,20 +278,4 @@ fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
         });
     }
     serde_json::from_slice(&text).map_err(malformed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn full_disk_error_says_how_to_continue() {
-        for kind in [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded] {
-            let message = StoreError::write(Path::new("out/run.json"), kind.into()).to_string();
-            assert!(
-                message.contains("no space left") && message.contains("--resume"),
-                "{message}"
-            );
-        }
-    }
 }
