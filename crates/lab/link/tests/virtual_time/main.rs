@@ -9,4 +9,5 @@ mod golden;
 mod nat;
 mod networks;
 mod properties;
+mod random_text;
 mod refusals;
