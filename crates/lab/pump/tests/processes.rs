@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use common::ProcStatus;
 use pump::{Bench, Side, Spawn};
 
 /// A deadline against hanging.
@@ -27,24 +28,15 @@ fn process_has_the_callers_user_and_no_capabilities() {
     let Some(mut bench) = common::bench() else {
         return;
     };
-    let status = shell(&mut bench, "cat /proc/self/status");
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.unwrap_or_else(|| panic!("no {name} in {status}"))
-            .trim()
-            .to_owned()
-    };
-    for set in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] {
-        assert_eq!(field(set), "0000000000000000", "{set}");
-    }
-    assert_eq!(field("NoNewPrivs:"), "1");
+    let status = ProcStatus(shell(&mut bench, "cat /proc/self/status"));
+    status.assert_no_capabilities();
     let (uid, gid) = (
         rustix::process::getuid().as_raw(),
         rustix::process::getgid().as_raw(),
     );
-    assert_eq!(field("Uid:"), format!("{uid}\t{uid}\t{uid}\t{uid}"));
-    assert_eq!(field("Gid:"), format!("{gid}\t{gid}\t{gid}\t{gid}"));
-    assert_eq!(field("SigBlk:"), "0000000000000000");
+    assert_eq!(status.field("Uid"), format!("{uid}\t{uid}\t{uid}\t{uid}"));
+    assert_eq!(status.field("Gid"), format!("{gid}\t{gid}\t{gid}\t{gid}"));
+    assert_eq!(status.field("SigBlk"), "0000000000000000");
 }
 
 #[test]

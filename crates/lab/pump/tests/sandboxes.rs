@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use common::ProcStatus;
 use pump::{Bench, Confinement, Sandbox, SandboxId, Side, Spawn};
 
 /// Linux's overflow user, usually called nobody.
@@ -79,22 +80,16 @@ fn confined_process_has_no_capability_to_gain() {
         return;
     };
     let sandbox = make(&mut bench, Sandbox::default());
-    let status = shell(&mut bench, sandbox, "cat /proc/self/status");
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.unwrap_or_else(|| panic!("no {name} in {status}"))
-            .trim()
-            .to_owned()
-    };
-    for set in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] {
-        assert_eq!(field(set), "0000000000000000", "{set}");
-    }
-    assert_eq!(field("NoNewPrivs:"), "1");
+    let status = ProcStatus(shell(&mut bench, sandbox, "cat /proc/self/status"));
+    status.assert_no_capabilities();
     // SECCOMP_MODE_FILTER.
-    assert_eq!(field("Seccomp:"), "2");
+    assert_eq!(status.field("Seccomp"), "2");
     if let Some(user) = user(&bench) {
-        assert_eq!(field("Uid:"), format!("{user}\t{user}\t{user}\t{user}"));
-        assert_eq!(field("Groups:"), "");
+        assert_eq!(
+            status.field("Uid"),
+            format!("{user}\t{user}\t{user}\t{user}")
+        );
+        assert_eq!(status.field("Groups"), "");
     }
 }
 

@@ -139,6 +139,28 @@ pub fn output(process: (Process, BufReader<File>)) -> String {
     text
 }
 
+/// What a process printed of `/proc/self/status`.
+pub struct ProcStatus(pub String);
+
+impl ProcStatus {
+    /// Returns a field, e.g. `Uid`, without the space around it.
+    pub fn field(&self, name: &str) -> &str {
+        let mut lines = self.0.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        value
+            .unwrap_or_else(|| panic!("no {name} in {}", self.0))
+            .trim()
+    }
+
+    /// Asserts that the process has no capability and cannot gain one.
+    pub fn assert_no_capabilities(&self) {
+        for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
+            assert_eq!(self.field(set), "0000000000000000", "{set}");
+        }
+        assert_eq!(self.field("NoNewPrivs"), "1");
+    }
+}
+
 /// Runs the other tests of this file as an unprivileged user, if the user is root. `caller` is the
 /// name of the calling test.
 pub fn rerun_without_privileges(caller: &str) {
