@@ -13,11 +13,21 @@ use std::time::{Duration, Instant};
 
 use common::start;
 use server::Config;
+use testing::{CodeBlock, Markdown};
 use unity::{compiled, library, said};
 
 /// Where an ELF file says which machine it is for, and what it says there for AArch64.
 const E_MACHINE: usize = 18;
 const AARCH64: u8 = 183;
+/// What scripts of Unity begin with.
+const USING: &str = "\
+using System;
+using System.Collections;
+using System.Net.Http;
+using System.Threading.Tasks;
+using Commute.Client;
+using UnityEngine;
+";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn http_client_on_mono_works_over_the_engine() {
@@ -162,4 +172,45 @@ fn what_only_unity_runs_compiles() {
         let defines = format!("-define:UNITY_2019_4_OR_NEWER;{defines}");
         unity::mcs(&out, &["-target:library", &defines], &sources);
     }
+}
+
+/// The C# in the project's Markdown compiles as it stands, with the directives and classes of Unity that scripts have.
+/// A block is the body of a method: a coroutine if it yields, asynchronous if it awaits.
+#[test]
+fn blocks_of_pages_compile() {
+    let folder = tempfile::tempdir().unwrap();
+    if !unity::mono_is_here() {
+        return;
+    }
+    let mut classes = USING.to_owned();
+    let mut count = 0;
+    for page in testing::project_pages() {
+        let text = std::fs::read_to_string(testing::project_root().join(&page)).unwrap();
+        for block in Markdown::parse(&page, &text).blocks {
+            if block.language == "csharp" && block.not_compiled.is_none() {
+                count += 1;
+                classes.push_str(&class(count, &page, &block));
+            }
+        }
+    }
+    assert!(count >= 4, "only {count} blocks found");
+    let file = folder.path().join("Blocks.cs");
+    std::fs::write(&file, classes).unwrap();
+    let mut sources = unity::sources(&["Runtime", "Tests~/Unity"]);
+    sources.push(file);
+    let out = folder.path().join("blocks.dll");
+    let defines = "-define:UNITY_2019_4_OR_NEWER;UNITY_ANDROID";
+    unity::mcs(&out, &["-target:library", defines], &sources);
+}
+
+/// Returns a class around a block. Errors have the page's lines.
+fn class(number: usize, page: &str, block: &CodeBlock<'_>) -> String {
+    let code = block.lines.join("\n");
+    let method = match (code.contains("yield return"), code.contains("await ")) {
+        (true, _) => "IEnumerator",
+        (false, true) => "async Task",
+        (false, false) => "void",
+    };
+    let line = block.line + 1;
+    format!("class Block{number} {{ {method} Run() {{\n#line {line} \"{page}\"\n{code}\n}}}}\n")
 }

@@ -181,7 +181,8 @@ pub use route::{
 pub use sign::Key;
 pub use tls::{CheckChain, Identity, Trust};
 
-/// The tutorial's code, compiled as a documentation test.
+/// The code of pages, compiled as documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../docs/tutorials/client-rust.md")]
-struct Tutorial;
+#[doc = include_str!("../../../../docs/client.md")]
+struct Pages;

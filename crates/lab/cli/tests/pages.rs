@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
+use testing::{CodeBlock, Markdown, project_files, project_pages, project_root};
+
 /// Longest page under `docs/`.
 const MAX_WORDS: usize = 1_500;
 /// Longer pages. Programs write them.
@@ -19,24 +20,33 @@ const LONG_PAGES: [&str; 5] = [
     "docs/interop.md",
     "docs/stacks-matrix/README.md",
 ];
-/// Folders whose files are inputs of tests.
-const SKIPPED_FOLDERS: [&str; 2] = ["crates/lab/findings/tests", "fuzz/corpus"];
-/// Names of folders that builds and runs make.
-const MADE_FOLDERS: [&str; 4] = ["build", "node_modules", "runs", "target"];
-/// Hidden folders that belong to the project.
-const HIDDEN_FOLDERS: [&str; 2] = [".ci", ".github"];
 /// Files that may name a page besides Markdown.
 const TEXT_EXTENSIONS: [&str; 11] = [
     "cs", "go", "h", "java", "pl", "proto", "py", "rs", "toml", "txt", "yml",
+];
+
+/// The languages of blocks, and what checks them. Documentation tests of the crate client compile Rust.
+const CHECKED: [(&str, &str); 8] = [
+    ("", "commands_name_verbs_and_options_that_exist"),
+    ("sh", "likewise, and docs/style/check-blocks"),
+    ("toml", "toml_in_pages_is_toml"),
+    ("text", "nothing: output and drawings"),
+    ("json", "docs/style/check-blocks"),
+    (
+        "python",
+        "likewise; a test of the crate sign runs the driver",
+    ),
+    ("java", "DocsTest of bindings/okhttp"),
+    ("csharp", "the test `mono` of the crate client-c"),
 ];
 
 #[test]
 fn links_and_anchors_resolve() {
     let mut problems = Vec::new();
     let mut seen = 0;
-    for page in pages() {
+    for page in project_pages() {
         let text = read(&page);
-        for link in links(&Parts::of(&page, &text).prose) {
+        for link in links(&Markdown::parse(&page, &text).prose) {
             if link.starts_with("https://") || link.starts_with("http://") {
                 continue;
             }
@@ -54,9 +64,9 @@ fn links_and_anchors_resolve() {
 #[test]
 fn pages_are_short_and_in_the_summary() {
     let summary = read("docs/SUMMARY.md");
-    let listed: Vec<String> = links(&Parts::of("docs/SUMMARY.md", &summary).prose).collect();
+    let listed: Vec<String> = links(&Markdown::parse("docs/SUMMARY.md", &summary).prose).collect();
     let mut problems = Vec::new();
-    for page in pages() {
+    for page in project_pages() {
         let Some(name) = page.strip_prefix("docs/") else {
             continue;
         };
@@ -83,10 +93,10 @@ fn commands_name_verbs_and_options_that_exist() {
     let mut help = Help::default();
     let mut problems = Vec::new();
     let mut seen = 0;
-    for page in pages() {
+    for page in project_pages() {
         let text = read(&page);
-        for block in &Parts::of(&page, &text).blocks {
-            for line in block.commands() {
+        for block in &Markdown::parse(&page, &text).blocks {
+            for line in commands(block) {
                 let words = shlex::split(&line).unwrap_or_else(|| panic!("{page}: quotes: {line}"));
                 let simple = words.split(|word| ["&&", "&", "|", ";"].contains(&word.as_str()));
                 for command in simple {
@@ -106,14 +116,39 @@ fn commands_name_verbs_and_options_that_exist() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// The one that is a whole study is parsed by a test of lab, the code in Rust by a test of client, and JSON, shell and
-/// Python by `docs/style/check-blocks`.
+/// Code in another language needs a check of its own, or each block a reason.
+#[test]
+fn code_in_pages_is_checked_or_has_a_reason() {
+    let client = read("crates/client/client/src/lib.rs");
+    let mut problems = Vec::new();
+    let mut seen = 0;
+    for page in project_pages() {
+        let text = read(&page);
+        for block in Markdown::parse(&page, &text).blocks {
+            seen += 1;
+            let is_checked = match block.language {
+                "rust,no_run" => client.contains(&format!("/{page}\")]")),
+                language => CHECKED.iter().any(|(checked, _)| *checked == language),
+            };
+            if !is_checked && block.not_compiled.is_none() {
+                problems.push(format!(
+                    "{page}:{}: nothing checks this `{}`; add a check, or `<!-- not compiled: REASON -->` above it",
+                    block.line, block.language
+                ));
+            }
+        }
+    }
+    assert!(seen > 50, "only {seen} blocks found");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// The one that is a whole study is also parsed by a test of the crate `study`.
 #[test]
 fn toml_in_pages_is_toml() {
     let mut seen = 0;
-    for page in pages() {
+    for page in project_pages() {
         let text = read(&page);
-        for block in &Parts::of(&page, &text).blocks {
+        for block in &Markdown::parse(&page, &text).blocks {
             if block.language == "toml" {
                 seen += 1;
                 let table = block.lines.join("\n").parse::<toml::Table>();
@@ -127,7 +162,7 @@ fn toml_in_pages_is_toml() {
 #[test]
 fn pages_that_other_files_name_are_there() {
     let mut problems = Vec::new();
-    for file in files() {
+    for file in project_files() {
         let path = Path::new(&file);
         let is_text = match path.extension() {
             Some(extension) => {
@@ -136,13 +171,13 @@ fn pages_that_other_files_name_are_there() {
             // Makefile, and scripts.
             None => true,
         };
-        let text = fs::read_to_string(Path::new(ROOT).join(path));
+        let text = fs::read_to_string(project_root().join(path));
         // Programs have no extension either.
         let Some(text) = text.ok().filter(|_| is_text) else {
             continue;
         };
         for name in named_pages(&text) {
-            if !Path::new(ROOT).join(&name).exists() {
+            if !project_root().join(&name).exists() {
                 problems.push(format!("{file} names {name}"));
             }
         }
@@ -154,12 +189,12 @@ fn pages_that_other_files_name_are_there() {
 fn markdown_is_read_as_it_is_shown() {
     let text = "# A `b`: c\n[x](y.md#z) `[no](no.md)` ![i\nj](k.png)\n```sh\n[no](no.md)\n\
                 $ commute run a \\\n    --quick   # fast\n```\n# A `b`: c\n";
-    let parts = Parts::of("test", text);
+    let parts = Markdown::parse("test", text);
     let found: Vec<String> = links(&parts.prose).collect();
     assert_eq!(found, ["y.md#z", "k.png"]);
     let expected = ["a-b-c", "a-b-c-1"].map(str::to_owned);
     assert_eq!(anchors(&parts.prose), BTreeSet::from(expected));
-    assert_eq!(parts.blocks[0].commands(), ["commute run a --quick"]);
+    assert_eq!(commands(&parts.blocks[0]), ["commute run a --quick"]);
     // This file must not name pages that are not there.
     let names = "see D/a.md, (../../D/b/c.json) and quic-go/D/d.md; D/e.rs".replace('D', "docs");
     let expected = ["D/a.md", "D/b/c.json"].map(|name| name.replace('D', "docs"));
@@ -177,61 +212,28 @@ fn markdown_is_read_as_it_is_shown() {
     }
 }
 
-/// A page without its code, and the fenced blocks of code.
-struct Parts<'a> {
-    prose: Vec<&'a str>,
-    blocks: Vec<Block<'a>>,
-}
-
-struct Block<'a> {
-    language: &'a str,
-    lines: Vec<&'a str>,
-}
-
-impl<'a> Parts<'a> {
-    fn of(name: &str, text: &'a str) -> Self {
-        let (mut prose, mut blocks) = (Vec::new(), Vec::new());
-        let mut open: Option<Block<'a>> = None;
-        for line in text.lines() {
-            match (line.trim_start().strip_prefix("```"), &mut open) {
-                (Some(_), Some(_)) => blocks.extend(open.take()),
-                (Some(language), None) => {
-                    let (language, lines) = (language.trim(), Vec::new());
-                    open = Some(Block { language, lines });
-                }
-                (None, Some(block)) => block.lines.push(line),
-                (None, None) => prose.push(line),
-            }
-        }
-        assert!(open.is_none(), "{name}: a block of code has no end");
-        Self { prose, blocks }
+/// Returns the commands of a block, without comments and with continued lines joined.
+fn commands(block: &CodeBlock<'_>) -> Vec<String> {
+    if !["", "sh"].contains(&block.language) {
+        return Vec::new();
     }
-}
-
-impl Block<'_> {
-    /// Returns the commands of the block, without comments and with continued lines joined.
-    fn commands(&self) -> Vec<String> {
-        if !["", "sh"].contains(&self.language) {
-            return Vec::new();
+    let mut joined: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in &block.lines {
+        let text = line.strip_suffix('\\').unwrap_or(line);
+        match joined.last_mut() {
+            Some(last) if goes_on => last.push_str(text.trim_start()),
+            _ => joined.push(text.to_owned()),
         }
-        let mut joined: Vec<String> = Vec::new();
-        let mut goes_on = false;
-        for line in &self.lines {
-            let text = line.strip_suffix('\\').unwrap_or(line);
-            match joined.last_mut() {
-                Some(last) if goes_on => last.push_str(text.trim_start()),
-                _ => joined.push(text.to_owned()),
-            }
-            goes_on = text.len() < line.len();
-        }
-        let commands = joined.iter().filter_map(|line| {
-            let command = line.strip_prefix("$ ").unwrap_or(line);
-            let end = command.find("  ").or_else(|| command.find(" #"));
-            let command = &command[..end.unwrap_or(command.len())];
-            command.starts_with("commute ").then(|| command.to_owned())
-        });
-        commands.collect()
+        goes_on = text.len() < line.len();
     }
+    let commands = joined.iter().filter_map(|line| {
+        let command = line.strip_prefix("$ ").unwrap_or(line);
+        let end = command.find("  ").or_else(|| command.find(" #"));
+        let command = &command[..end.unwrap_or(command.len())];
+        command.starts_with("commute ").then(|| command.to_owned())
+    });
+    commands.collect()
 }
 
 /// What `--help` prints, by verb and subcommand; nothing for an unknown verb.
@@ -320,7 +322,7 @@ fn broken(page: &str, link: &str) -> Option<&'static str> {
         "" => PathBuf::from(page),
         path => Path::new(page).with_file_name(path),
     };
-    if !Path::new(ROOT).join(&target).exists() {
+    if !project_root().join(&target).exists() {
         return Some("there is no such file");
     }
     let is_page = target
@@ -330,7 +332,7 @@ fn broken(page: &str, link: &str) -> Option<&'static str> {
         return None;
     }
     let text = read(&target);
-    let found = anchors(&Parts::of(page, &text).prose).contains(anchor);
+    let found = anchors(&Markdown::parse(page, &text).prose).contains(anchor);
     (!found).then_some("there is no such heading")
 }
 
@@ -349,37 +351,6 @@ fn named_pages(text: &str) -> Vec<String> {
 }
 
 fn read(file: impl AsRef<Path>) -> String {
-    let file = Path::new(ROOT).join(file);
+    let file = project_root().join(file);
     fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-}
-
-/// The Markdown files of the project, from its root.
-fn pages() -> impl Iterator<Item = String> {
-    files().into_iter().filter(|file| file.ends_with(".md"))
-}
-
-/// The files of the project, from its root: neither links nor what builds make.
-fn files() -> Vec<String> {
-    let mut found = Vec::new();
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(Path::new(ROOT).join(&folder)).unwrap() {
-            let entry = entry.unwrap();
-            let name = entry.file_name();
-            let (path, name) = (folder.join(&name), name.to_string_lossy().into_owned());
-            let kind = entry.file_type().unwrap();
-            let is_own = !MADE_FOLDERS.contains(&&*name)
-                && (!name.starts_with('.') || HIDDEN_FOLDERS.contains(&&*name))
-                && !SKIPPED_FOLDERS
-                    .iter()
-                    .any(|skipped| path == Path::new(skipped));
-            if kind.is_dir() && is_own {
-                folders.push(path);
-            } else if kind.is_file() {
-                found.push(path.to_str().unwrap().to_owned());
-            }
-        }
-    }
-    found.sort();
-    found
 }
