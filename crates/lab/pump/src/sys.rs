@@ -252,6 +252,27 @@ pub(crate) fn kill(pid: i32, signal: i32) -> io::Result<()> {
     check(unsafe { libc::kill(pid, signal) }).map(drop)
 }
 
+/// Returns whether this PID namespace has processes besides its init, the caller. Zombies count.
+pub(crate) fn have_others() -> io::Result<bool> {
+    match kill(-1, 0) {
+        Err(e) if e.raw_os_error() == Some(libc::ESRCH) => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
+/// Kills all processes of this PID namespace but its init, the caller. None can escape by a fork: the kernel signals all
+/// while none is made, and a fork with a signal pending fails.
+pub(crate) fn kill_others() -> io::Result<()> {
+    // Without this check it would be every process of the machine.
+    if std::process::id() != 1 {
+        return Err(io::Error::other("not the init of a PID namespace"));
+    }
+    match kill(-1, libc::SIGKILL) {
+        Err(e) if e.raw_os_error() != Some(libc::ESRCH) => Err(e),
+        _ => Ok(()),
+    }
+}
+
 /// Prepares a forked child for exec: a process group of its own, the terminal if it is to run in
 /// the foreground, default signal handling.
 ///

@@ -198,6 +198,43 @@ fn links_lead_to_listed_files() {
     }
 }
 
+/// Of a process that forks and exits, a list of processes names none that a signal still reaches.
+#[test]
+fn processes_that_fork_and_exit_end_with_their_cell() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let dir = folder();
+    let script = dir.path().join("forever");
+    fs::write(&script, "setsid sh $0 &").unwrap();
+    let sandbox = Sandbox {
+        readable: vec![dir.path().to_owned()],
+        ..Sandbox::default()
+    };
+    let sandbox = make(&mut bench, sandbox);
+    let begin = format!(
+        "sh {} </dev/null >/dev/null 2>&1; sleep 0.2",
+        script.display()
+    );
+    shell(&mut bench, sandbox, &begin);
+    let killed = bench.clear_endpoints().unwrap();
+    let expected = |name: &String| name == "sh" || name == "setsid";
+    assert!(
+        !killed.is_empty() && killed.iter().all(expected),
+        "{killed:?}"
+    );
+    let sandbox = make(&mut bench, Sandbox::default());
+    // The last field is the number of the newest process (proc_loadavg(5)).
+    let printed = shell(
+        &mut bench,
+        sandbox,
+        "cat /proc/loadavg; sleep 0.3; cat /proc/loadavg",
+    );
+    let newest = |line: &str| line.rsplit(' ').next().unwrap().parse::<u32>().unwrap();
+    let newest: Vec<u32> = printed.lines().map(newest).collect();
+    assert!(newest[1] - newest[0] < 10, "{printed}");
+}
+
 #[test]
 fn private_files_are_limited_together() {
     let Some(mut bench) = common::bench() else {

@@ -210,10 +210,7 @@ impl RequestHandler {
                 done
             }
             Request::ClearEndpoints => {
-                let mut killed = Vec::new();
-                for endpoint in &self.endpoints {
-                    killed.extend(self.reaper.end_all(endpoint)?);
-                }
+                let killed = self.reaper.end_all()?.into_iter().collect();
                 self.endpoints
                     .iter()
                     .try_for_each(Endpoint::close_tcp_sockets)?;

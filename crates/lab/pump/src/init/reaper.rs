@@ -1,6 +1,6 @@
 //! Starts processes and reaps them, together with orphans.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CString, OsString};
 use std::fs;
 use std::io::{self, IsTerminal, PipeWriter, Write};
@@ -11,7 +11,6 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::costs;
 use super::endpoint::Endpoint;
 use super::sandbox::Namespaces;
 use crate::capabilities;
@@ -187,27 +186,27 @@ impl Reaper {
         Ok(())
     }
 
-    /// Waits until every process of an endpoint has ended, and kills those that do not end by
-    /// themselves. Returns the names of those that it killed.
-    pub(super) fn end_all(&self, endpoint: &Endpoint) -> io::Result<Vec<String>> {
+    /// Waits until every process of the bench has ended, and kills those that do not end by themselves. Returns the names
+    /// of those that it killed.
+    pub(super) fn end_all(&self) -> io::Result<BTreeSet<String>> {
         let started = Instant::now();
-        let mut killed = BTreeMap::new();
+        let mut killed = BTreeSet::new();
         loop {
-            let running = costs::processes_in(endpoint.netns.inode()?)?;
-            if running.is_empty() {
-                return Ok(killed.into_values().collect());
+            self.collect();
+            if !sys::have_others()? {
+                return Ok(killed);
             }
             if started.elapsed() > END_LIMIT {
                 return Err(io::Error::other(format!(
-                    "processes {running:?} could not be killed"
+                    "processes {:?} could not be killed",
+                    others()
                 )));
             }
             if started.elapsed() > END_GRACE {
-                for pid in running {
-                    killed.entry(pid).or_insert_with(|| name_of(pid));
-                    // It may have ended in the meantime.
-                    let _signalled = sys::kill(pid, libc::SIGKILL);
-                }
+                let names = others().into_iter().map(name_of);
+                killed.extend(names.filter(|name| !name.is_empty()));
+                // All at once: a process that forks and exits is gone before a signal to it alone.
+                sys::kill_others()?;
             }
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -304,13 +303,21 @@ fn move_above(fd: BorrowedFd<'_>, above: i32) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, above)?)
 }
 
-/// Returns all descendants of `root`, from one scan of /proc.
-fn descendants(root: i32) -> Vec<i32> {
+/// Returns the processes besides this one.
+fn others() -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
     };
-    let parents: Vec<(i32, i32)> = entries
+    entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid| *pid != std::process::id() as i32)
+        .collect()
+}
+
+/// Returns all descendants of `root`, from one scan of /proc.
+fn descendants(root: i32) -> Vec<i32> {
+    let parents: Vec<(i32, i32)> = others()
+        .into_iter()
         .filter_map(|pid| Some((pid, parent(pid)?)))
         .collect();
     let mut found = vec![root];
