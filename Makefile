@@ -44,7 +44,7 @@ RECOMPUTE = $(TARGET)/tools/recompute
 MADE = -name build -o -name node_modules -o -name runs -o -name target -o -name __pycache__
 PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name '*.cs' -o -name '*.h' -o -name '*.py'
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android generated answers mutants findings lint prose subjects site deny notices advisories fuzz bench size doctor stacks build clean recompute
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz bench size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -128,6 +128,15 @@ okhttp:
 android:
 	bindings/android/check
 
+# Writes the hashes of all that Maven loads in its three builds (stacks/maven/verified), after a change to a pom.xml.
+# Downloads 350 MB, and takes ten minutes.
+maven-lists:
+	rm -rf stacks/jvm/build
+	COMMUTE_MAVEN_RECORD=1 stacks/jvm/install
+	COMMUTE_MAVEN_RECORD=1 bindings/okhttp/test
+	COMMUTE_MAVEN_RECORD=1 bindings/android/check
+	git diff --stat -- '*/maven.sha256'
+
 # Regenerating the committed code must change nothing.
 generated:
 	stacks/codegen/generate --check
@@ -198,7 +207,8 @@ deny:
 notices:
 	for package in commute commute-client-c commute-client-jvm; do release/notices $$package >/dev/null || exit 1; done
 
-# Checks all dependencies against the RustSec advisories, which are fetched from GitHub.
+# Checks all dependencies against the RustSec advisories, which are fetched from GitHub. A check by hand elsewhere, with
+# a copy of the database, changes the two dates in .ci/allowed-skips.
 advisories:
 	$(CARGO) deny check advisories
 
