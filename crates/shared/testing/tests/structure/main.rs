@@ -4,13 +4,14 @@
 //! Crates cannot depend on each other in a circle, modules can. Imports are read from the source, without tests. Those
 //! between a module and one inside it do not count: the outer one is made of the inner ones.
 //!
-//! Docs of functions begin with a verb. Crates without unsafe code forbid it.
+//! Docs of functions begin with a verb. Crates without unsafe code forbid it. What others publish is pinned.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod docs;
 mod graph;
 mod imports;
+mod pins;
 mod unsafe_code;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,14 @@ fn crates_without_unsafe_code_forbid_it() {
     let mut crates = crates(&root);
     crates.retain(|folder| unsafe_code::could_forbid(&folder.join("src")));
     assert!(crates.is_empty(), "add #![forbid(unsafe_code)]: {crates:?}");
+}
+
+#[test]
+fn images_actions_and_builds_are_pinned() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let pins = pins::of_tree(&root);
+    assert!(pins.found > 5, "found {} places only", pins.found);
+    assert!(pins.missing.is_empty(), "{}", pins.missing.join("\n"));
 }
 
 /// Checks each crate as a whole, and its outermost modules alone: each with all inside it.
