@@ -68,12 +68,16 @@ impl Store {
     }
 
     /// Keeps every other process from writing to the folder until the lock is dropped or this
-    /// process ends, however it ends.
+    /// process ends, however it ends. Deletes the unfinished files of processes that were killed.
     pub fn lock(&self) -> Result<StoreLock, StoreError> {
         let failed = |source| StoreError::read(&self.dir, source);
         let dir = File::open(&self.dir).map_err(failed)?;
         match dir.try_lock() {
-            Ok(()) => Ok(StoreLock { _dir: dir }),
+            Ok(()) => {
+                remove_unfinished(&self.dir);
+                remove_unfinished(&self.dir.join(CELLS));
+                Ok(StoreLock { _dir: dir })
+            }
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked {
                 dir: self.dir.clone(),
             }),
@@ -239,6 +243,24 @@ pub struct StoreLock {
 fn temporary_name(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     file.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+/// Deletes the temporary files in a locked folder, which no process writes any more. Readers ignore those that cannot be
+/// deleted.
+fn remove_unfinished(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let record = name
+            .strip_prefix('.')
+            .and_then(|name| name.strip_suffix(".tmp"));
+        if record.is_some_and(|record| record.contains(".json.")) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
 }
 
 fn is_record(path: &Path) -> bool {

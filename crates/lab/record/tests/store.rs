@@ -50,6 +50,29 @@ fn partial_files_are_ignored() {
 }
 
 #[test]
+fn the_next_writer_deletes_partial_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::create(dir.path()).unwrap();
+    store.write_run(&run(1)).unwrap();
+    let left = [".run.json.98.tmp", "cells/.nowhere-0-one.1.1.json.99.tmp"];
+    let others = [
+        "cells/.hidden.json",
+        "cells/.notes.tmp",
+        "cells/a.json.9.tmp",
+    ];
+    for name in left.iter().chain(&others) {
+        fs::write(dir.path().join(name), b"{").unwrap();
+    }
+    let lock = store.lock().unwrap();
+    let is_there = |name: &&str| dir.path().join(name).exists();
+    assert!(!left.iter().any(is_there) && others.iter().all(is_there));
+    // Those of a writer are left alone.
+    fs::write(dir.path().join(left[1]), b"{").unwrap();
+    assert!(store.lock().is_err() && is_there(&left[1]));
+    drop(lock);
+}
+
+#[test]
 fn no_temporary_files_remain() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
