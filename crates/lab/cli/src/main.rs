@@ -19,6 +19,9 @@ mod verb;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 /// Measures which transport your app should use, over emulated mobile networks.
 ///
@@ -76,13 +79,16 @@ fn main() -> ExitCode {
     }
     let Cli { verb, terminal } = Cli::parse();
     terminal.apply();
-    tracing_subscriber::fmt()
+    let messages = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(terminal::colors_stderr())
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_env("COMMUTE_LOG")
-                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn")),
-        )
+        .with_filter(
+            EnvFilter::try_from_env("COMMUTE_LOG").unwrap_or_else(|_| EnvFilter::new("warn")),
+        );
+    let is_server = matches!(verb, Verb::Serve(_));
+    tracing_subscriber::registry()
+        .with(messages)
+        .with(is_server.then(server::refusal_reasons))
         .init();
     let result = match verb {
         Verb::Run(args) => verb::run::run(&args),

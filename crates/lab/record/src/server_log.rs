@@ -118,19 +118,19 @@ pub struct RequestEvent {
     pub verify_ns: Option<u64>,
 }
 
-/// A message or a connection that was refused since the client broke a rule of HTTP/2 or HTTP/3.
+/// A message or a connection that was refused since the client broke a rule of HTTP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RefusedEvent {
     /// The number of the connection.
     pub connection: u64,
-    /// The stream that was refused; absent if the whole connection was.
+    /// The stream that was refused; absent if the whole connection was, and over HTTP/1.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u64>,
     /// CLOCK_MONOTONIC.
     pub at_ns: u64,
-    /// What the client got: an error code of RFC 9113 or RFC 9114, e.g. `H3_MESSAGE_ERROR`, or the status 431.
+    /// What the client got: an error code of RFC 9113 or RFC 9114, e.g. `H3_MESSAGE_ERROR`, or a status, e.g. 400.
     pub code: String,
-    /// The rule, as far as the library reports it; otherwise empty.
+    /// The rule, as far as it is known; otherwise empty.
     pub reason: String,
 }
 

@@ -101,6 +101,11 @@ impl RequestAccounting {
         self.0.head.grpc
     }
 
+    /// Logs that the request was refused with this code. Over HTTP/1.1, a request has no stream.
+    pub(crate) fn log_refused(&self, code: &str, reason: &str) {
+        self.0.connection.log_refused(None, code, reason);
+    }
+
     /// Marks the connection as active.
     pub(crate) fn touch(&self) {
         self.0.connection.activity.touch();

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::accounting::RequestAccounting;
+use crate::http1;
 
 /// gRPC's status UNKNOWN, which stands until the trailers arrive.
 const GRPC_UNKNOWN: u16 = 2;
@@ -114,8 +115,11 @@ where
             Some(Ok(frame)) => frame,
             ended => {
                 self.body = None;
-                let failed = ended.and_then(Result::err);
-                return Poll::Ready(failed.map(|e| Err(BodyError::Transport(e.into()))));
+                let failed = ended.and_then(Result::err).map(Into::into);
+                if let Some(error) = &failed {
+                    http1::log_malformed_body(&**error, &self.accounting);
+                }
+                return Poll::Ready(failed.map(|error| Err(BodyError::Transport(error))));
             }
         };
         if let Some(data) = frame.data_ref() {

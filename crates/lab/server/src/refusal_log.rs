@@ -1,7 +1,8 @@
 //! Logs what hyper refuses over HTTP/2.
 //!
 //! hyper and h2 reset a stream, or end the connection, when a client breaks a rule, and report it to nobody. It shows in
-//! the frames that the server sends, which are followed here on their way out.
+//! the frames that the server sends, which are followed here on their way out. Which rule it was, `refusal_reasons.rs`
+//! knows.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::ConnectionContext;
+use crate::refusal_reasons;
 
 /// A frame's header: length, type, flags, stream (RFC 9113 section 4.1).
 const HEADER_BYTES: usize = 9;
@@ -32,6 +34,8 @@ pub(crate) struct RefusalLog<S> {
     inner: S,
     /// None over HTTP/1.1.
     frames: Option<Frames>,
+    /// The rules that were broken since the last refusal: more than one if several requests arrived at once.
+    broken: Vec<&'static str>,
     connection: ConnectionContext,
 }
 
@@ -53,6 +57,7 @@ impl<S> RefusalLog<S> {
         Self {
             inner,
             frames: (h2 != Some(false)).then(Frames::default),
+            broken: Vec::new(),
             connection: connection.clone(),
         }
     }
@@ -61,13 +66,34 @@ impl<S> RefusalLog<S> {
         let Some(frames) = &mut self.frames else {
             return;
         };
-        let connection = &self.connection;
+        let (connection, broken) = (&self.connection, &self.broken);
+        let mut has_refused = false;
         let is_h2 = frames.follow(sent, |(stream, code)| {
-            connection.log_refused(stream, code, "");
+            connection.log_refused(stream, code, &broken.join("; "));
+            has_refused = true;
         });
+        if has_refused {
+            self.broken.clear();
+        }
         if !is_h2 {
             self.frames = None;
         }
+    }
+}
+
+impl<S> RefusalLog<S> {
+    /// Keeps the rules that were broken since this connection last read or wrote.
+    fn take_reasons(&mut self) {
+        for rule in refusal_reasons::take() {
+            refusal_reasons::add(&mut self.broken, rule);
+        }
+    }
+}
+
+impl<S> Drop for RefusalLog<S> {
+    fn drop(&mut self) {
+        // The next connection on this thread has not broken it.
+        refusal_reasons::take();
     }
 }
 
@@ -140,6 +166,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for RefusalLog<S> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.take_reasons();
         Pin::new(&mut self.inner).poll_read(cx, buf)
     }
 }
@@ -150,6 +177,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for RefusalLog<S> {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.take_reasons();
         let written = ready!(Pin::new(&mut self.inner).poll_write(cx, buf))?;
         self.follow(&buf[..written]);
         Poll::Ready(Ok(written))
@@ -160,6 +188,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for RefusalLog<S> {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.take_reasons();
         let written = ready!(Pin::new(&mut self.inner).poll_write_vectored(cx, bufs))?;
         let mut left = written;
         for buf in bufs {

@@ -27,6 +27,7 @@ use crate::config::Limits;
 use crate::connection::{Activity, ConnectionContext};
 use crate::handshake::Handshake;
 use crate::head;
+use crate::http1;
 use crate::log::LogWriter;
 use crate::rejection::Rejection;
 
@@ -122,7 +123,8 @@ impl Shared {
             let answer = router.oneshot(request).await;
             answer.unwrap_or_else(|never| match never {})
         } else {
-            Rejection::BadRequest("a request needs one Host header".to_owned()).into_response()
+            connection.log_refused(None, http1::BAD_REQUEST, http1::ONE_HOST);
+            Rejection::BadRequest(http1::ONE_HOST.to_owned()).into_response()
         };
         if let Some(alt_svc) = alt_svc {
             response.headers_mut().insert(ALT_SVC, alt_svc.clone());

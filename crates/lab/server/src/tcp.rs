@@ -24,6 +24,7 @@ use crate::body::CountedResponseBody;
 use crate::config::Config;
 use crate::connection::ConnectionContext;
 use crate::handshake::Handshake;
+use crate::http1;
 use crate::refusal_log::RefusalLog;
 use crate::shared::{Peer, Shared};
 use crate::watched::WatchedStream;
@@ -189,6 +190,7 @@ impl ConnectionOptions {
         if let Some(Err(error)) = served {
             // Caused by the client or the network; the log has the requests it broke.
             tracing::debug!(%error, "connection failed");
+            http1::log_malformed_head(&*error, connection);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Malformed messages over HTTP/2 and HTTP/3: each is refused by itself, as documented, and logged.
+//! Malformed messages: each is refused by itself, as documented, and logged with the rule that it breaks.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -9,6 +9,8 @@ use quinn::{ReadError, ReadToEndError};
 use server::Config;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Bounds a wait that would never end if the server did not answer; far above what any takes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -179,6 +181,9 @@ async fn malformed_requests_over_http2_are_refused_alone_and_logged() {
         [&b"\x83\x87\x01\x09localhost"[..], &path, &length].concat()
     };
     let get = |field: &[u8]| [&b"\x82\x87\x01\x09localhost\x04\x07/health"[..], field].concat();
+    // The binary does so as well. Another test may have.
+    let layers = tracing_subscriber::registry().with(server::refusal_reasons());
+    layers.try_init().ok();
     let server = crate::common::start(Config::default()).await;
     let mut tls = client::tls_stream("h2", server.address, &client::tls(&server))
         .await
@@ -209,15 +214,26 @@ async fn malformed_requests_over_http2_are_refused_alone_and_logged() {
         assert_eq!(code, [0, 0, 0, 1], "{path:?} {length:?}");
         stream += 2;
     }
-    for field in [
-        &b"\x00\x0aconnection\x05close"[..],
-        b"\x00\x02te\x04gzip",
-        b"\x04\x01/",
+    let block = |fields: &[&[u8]]| fields.concat();
+    let (method, scheme, authority) = (b"\x82", b"\x87", b"\x01\x09localhost");
+    let path = b"\x04\x07/health";
+    for fields in [
+        get(b"\x00\x0aconnection\x05close"),
+        get(b"\x00\x02te\x04gzip"),
+        get(b"\x04\x01/"),
+        get(b"\x00\x01a\x01b\x82"),
+        block(&[scheme, authority, path]),
+        block(&[method, authority, path]),
+        block(&[method, scheme, authority]),
+        get(b"\x88"),
+        get(b"\x0f\x0d\x02+0"),
+        get(b"\x0f\x0d\x010\x0f\x0d\x011"),
+        get(b"\x0f\x0d\x011"),
     ] {
-        let head = frame2(1, END_HEADERS | END_STREAM, stream, &get(field));
+        let head = frame2(1, END_HEADERS | END_STREAM, stream, &fields);
         tls.write_all(&head).await.unwrap();
         let (_, _, code) = read_until(&mut tls, &[RST_STREAM], stream).await;
-        assert_eq!(code, [0, 0, 0, 1], "{field:?}");
+        assert_eq!(code, [0, 0, 0, 1], "{fields:?}");
         stream += 2;
     }
     // The connection still serves.
@@ -232,7 +248,109 @@ async fn malformed_requests_over_http2_are_refused_alone_and_logged() {
     assert_eq!(payload[4..8], [0, 0, 0, 1]);
     let log = server.stop().await;
     let streams: Vec<_> = log.refused().iter().map(|e| e.stream).collect();
-    let refused = [1, 3, 5, 7, 9, 11, 13].map(Some);
+    let refused: Vec<_> = (1..stream).step_by(2).map(|n| Some(u64::from(n))).collect();
     assert_eq!(streams, [&refused[..], &[None]].concat());
     assert!(log.refused().iter().all(|e| e.code == "PROTOCOL_ERROR"));
+    let reasons: Vec<&str> = log.refused().iter().map(|e| e.reason.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "the body is shorter than its content-length",
+            "the body is shorter than its content-length",
+            "the body is longer than its content-length",
+            "the body is shorter than its content-length",
+            "a field concerns one connection, which is not the message's matter",
+            "the field \"te\" may have the value \"trailers\" only",
+            "a pseudo-field is repeated",
+            "a pseudo-field comes after other fields",
+            "the pseudo-field \":method\" is missing",
+            "the pseudo-field \":scheme\" is missing",
+            "the pseudo-field \":path\" is missing",
+            "a request has a \":status\"",
+            "the field \"content-length\" is not a number",
+            "there are several content-lengths, and they differ",
+            "the body is shorter than its content-length",
+            "a name has upper case, or a name or value has forbidden characters",
+        ]
+    );
+}
+
+/// Malformed requests of HTTP/1.1, and the code and rule that each is refused with.
+const HTTP_1: [(&str, &str, &str); 8] = [
+    (
+        "GET /health HTTP/1.1\r\n\r\n",
+        "400",
+        "a request needs one Host header",
+    ),
+    (
+        "GET /health HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n",
+        "400",
+        "a request needs one Host header",
+    ),
+    (
+        "POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: +1\r\n\r\nx",
+        "400",
+        "invalid content-length parsed",
+    ),
+    (
+        "POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxy",
+        "400",
+        "invalid content-length parsed",
+    ),
+    (
+        "POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n",
+        "400",
+        "invalid transfer-encoding parsed",
+    ),
+    (
+        "POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nmany\r\n",
+        "400",
+        "Invalid chunk size line: missing size digit",
+    ),
+    (
+        "GET /health HTTP/1.1\r\nhost: a\r\na b: c\r\n\r\n",
+        "400",
+        "invalid HTTP header parsed",
+    ),
+    ("a b c d\r\n\r\n", "400", "invalid HTTP version parsed"),
+];
+
+#[tokio::test]
+async fn malformed_requests_over_http1_are_refused_and_logged() {
+    let long = format!(
+        "GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n",
+        "y".repeat(20_000)
+    );
+    let too_long = (long.as_str(), "431", "message head is too large");
+    let server = crate::common::start(Config::default()).await;
+    for (request, code, _) in HTTP_1.iter().chain([&too_long]) {
+        let mut tls = client::tls_stream("http/1.1", server.address, &client::tls(&server))
+            .await
+            .unwrap();
+        tls.write_all(request.as_bytes()).await.unwrap();
+        tls.flush().await.unwrap();
+        let mut answer = [0; 12];
+        let read = timeout(PATIENCE, tls.read_exact(&mut answer)).await;
+        read.unwrap().unwrap();
+        assert_eq!(answer, *format!("HTTP/1.1 {code}").as_bytes(), "{request}");
+    }
+    // A client that goes away in the middle of a body breaks no rule.
+    let mut tls = client::tls_stream("http/1.1", server.address, &client::tls(&server))
+        .await
+        .unwrap();
+    let part = b"PUT /upload HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\npart";
+    tls.write_all(part).await.unwrap();
+    tls.shutdown().await.unwrap();
+    drop(tls);
+    let log = server.stop().await;
+    let refused = log.refused().into_iter();
+    let mut refused: Vec<_> = refused
+        .map(|e| (e.connection, &e.code[..], &e.reason[..]))
+        .collect();
+    refused.sort_unstable();
+    let expected: Vec<_> = (1..)
+        .zip(HTTP_1.iter().chain([&too_long]))
+        .map(|(connection, (_, code, rule))| (connection, *code, *rule))
+        .collect();
+    assert_eq!(refused, expected);
 }
