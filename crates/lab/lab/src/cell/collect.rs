@@ -15,6 +15,7 @@ use super::first_flight::first_flight_bytes;
 use super::load;
 use super::measured::{Handshake, Measured};
 use super::packets::series;
+use super::refusals;
 use super::server_process::Libraries;
 use super::server_side::Testimony;
 
@@ -50,7 +51,8 @@ pub(super) fn collect(
         None => prove(claim, &output.rows, &log),
         Some(travelled) => prove_by_packets(claim, &output.rows, &travelled.accepted),
     };
-    let (calls, connections) = proven.map_err(CellError::Failed)?;
+    let (calls, connections) =
+        proven.map_err(|why| refusals::explain(CellError::Failed(why), &log))?;
     let of_lab = travelled.is_none();
     let (calls, loads) = load::aggregate(&claim.steps, calls);
     let window = output.window;

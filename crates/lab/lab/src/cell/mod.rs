@@ -20,6 +20,7 @@ mod own_files;
 pub(crate) mod packets;
 pub(crate) mod process;
 mod processes;
+pub(crate) mod refusals;
 pub(crate) mod scratch;
 pub(crate) mod server_process;
 mod server_side;
@@ -256,7 +257,8 @@ impl CellRun<'_> {
         let server_libraries = servers.libraries();
         let destinations = servers.destinations(self.arm.security);
         let testimony = servers.stop()?;
-        let (hello, startup_ns, steps) = measured.map_err(|e| driver.explain(e))?;
+        let (hello, startup_ns, steps) =
+            measured.map_err(|e| refusals::explain(driver.explain(e), testimony.log()))?;
         Ok(RunOutput {
             hello,
             startup_ns,

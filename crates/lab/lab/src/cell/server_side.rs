@@ -27,6 +27,16 @@ pub(crate) enum Testimony {
     Travelled(Travelled),
 }
 
+impl Testimony {
+    /// Returns the servers' log, which is empty where there is none.
+    pub(super) fn log(&self) -> &[ServerEvent] {
+        match self {
+            Testimony::Log(log) => log,
+            Testimony::Travelled(_) => &[],
+        }
+    }
+}
+
 impl ServerSide {
     /// Starts the servers, or opens the way to the user's own.
     pub(super) fn start(

@@ -2,17 +2,18 @@ use std::collections::BTreeSet;
 
 use driver::protocol::{Clock, Protocol, Row};
 use link::tap::TapRecord;
-use record::server_log::{ConnectionEvent, RefusedEvent, RequestEvent, ServerEvent};
+use record::server_log::{ConnectionEvent, RequestEvent, ServerEvent};
 
 use crate::cell::measured::Measured;
+use crate::cell::refusals;
 
 /// Everything known about a measured trial: the driver's rows, the server's log, the packets.
 pub(super) struct Evidence<'a> {
     pub(super) rows: &'a [Row],
     pub(super) requests: Vec<&'a RequestEvent>,
     pub(super) connections: Vec<&'a ConnectionEvent>,
-    /// What the server refused.
-    pub(super) refused: Vec<&'a RefusedEvent>,
+    /// What the server refused first, in words.
+    pub(super) refused: Option<String>,
     pub(super) tap: &'a [TapRecord],
     /// CLOCK_MONOTONIC when the driver was sent its steps.
     pub(super) run_ns: u64,
@@ -27,7 +28,7 @@ impl<'a> Evidence<'a> {
             rows: &measured.rows,
             requests: Vec::new(),
             connections: Vec::new(),
-            refused: Vec::new(),
+            refused: refusals::first(&measured.log),
             tap: &measured.tap,
             run_ns: measured.started_ns,
             monotonic: measured.clock == Clock::Monotonic,
@@ -37,8 +38,7 @@ impl<'a> Evidence<'a> {
             match event {
                 ServerEvent::Request(request) => evidence.requests.push(request),
                 ServerEvent::Connection(connection) => evidence.connections.push(connection),
-                ServerEvent::Refused(refused) => evidence.refused.push(refused),
-                ServerEvent::Closed(_) => {}
+                ServerEvent::Refused(_) | ServerEvent::Closed(_) => {}
             }
         }
         evidence
