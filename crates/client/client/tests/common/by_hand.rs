@@ -61,4 +61,14 @@ impl Listener {
         let (tcp, _) = self.tcp.accept().await.unwrap();
         self.tls.accept(tcp).await.unwrap()
     }
+
+    /// Accepts the next connection whose client does not leave in the handshake.
+    pub async fn accept_whole(&self) -> TlsStream<TcpStream> {
+        loop {
+            let (tcp, _) = self.tcp.accept().await.unwrap();
+            if let Ok(stream) = self.tls.accept(tcp).await {
+                return stream;
+            }
+        }
+    }
 }

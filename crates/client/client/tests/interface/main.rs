@@ -6,6 +6,7 @@ mod common;
 
 mod bodies;
 mod certificates;
+mod chains;
 mod connect;
 mod disconnect;
 mod downloads;
