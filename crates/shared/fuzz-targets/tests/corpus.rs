@@ -15,7 +15,7 @@ use peers::Rng;
 /// Mutations for each target.
 const CASES: u64 = 5_000;
 /// Mutations for `c_abi`, whose calls wait for responses.
-const C_ABI_CASES: u64 = 300;
+const C_ABI_CASES: u64 = 1_000;
 /// Most changes to an input.
 const CHANGES: usize = 6;
 /// Longest piece that a change removes, inserts or repeats, bytes.

@@ -31,12 +31,13 @@ const LARGE: usize = 300_000;
 const PIECE: usize = 8 << 10;
 
 /// A server that runs as long as the process.
-pub(super) struct Server {
-    pub(super) urls: Vec<String>,
-    pub(super) roots_pem: String,
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    pub(crate) urls: Vec<String>,
+    pub(crate) roots_pem: String,
 }
 
-pub(super) static SERVER: LazyLock<Server> = LazyLock::new(|| {
+pub(crate) static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let (config, roots_pem) = tls();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has ports");
     let port = listener.local_addr().expect("it is bound").port();
@@ -49,6 +50,7 @@ pub(super) static SERVER: LazyLock<Server> = LazyLock::new(|| {
     });
     let url = |(path, _): &(&str, &str)| format!("https://localhost:{port}{path}");
     Server {
+        port,
         urls: ANSWERS.iter().map(url).collect(),
         roots_pem,
     }
