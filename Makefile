@@ -7,6 +7,7 @@
 #                            `make run` then takes about 9 minutes
 #   STACKS="rust curl"       the stacks that `make conformance` checks; none: all
 #   FUZZ_SECONDS=600         how long `make fuzz` fuzzes each parser; none: 2, built without optimisation
+#   OPERATIONS=10000         how often `make sanitize` calls each interface under each sanitizer; none: 1000000
 #   SERVERS=nginx,caddy      the servers of `make interop`; none: all. CHECKS, PROTOCOLS and CLIENTS select, too
 #                            (interop/README.md)
 #   SYSTEM=--system          installs Debian packages that stacks need without asking (needs root)
@@ -18,6 +19,7 @@ SEED ?=
 JOBS ?= 2
 STACKS ?=
 FUZZ_SECONDS ?=
+OPERATIONS ?=
 SERVERS ?=
 CHECKS ?=
 PROTOCOLS ?=
@@ -44,7 +46,7 @@ RECOMPUTE = $(TARGET)/tools/recompute
 MADE = -name build -o -name node_modules -o -name runs -o -name target -o -name __pycache__
 PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name '*.cs' -o -name '*.h' -o -name '*.py'
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz bench size doctor stacks build clean recompute
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize bench size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -216,6 +218,11 @@ advisories:
 # everything a second time. `make test` runs the same targets in the ordinary build (crates/shared/fuzz-targets).
 fuzz:
 	fuzz/run $(if $(FUZZ_SECONDS),--release $(FUZZ_SECONDS),2)
+
+# Calls the C and JNI interfaces at random from several threads, under AddressSanitizer and ThreadSanitizer. Builds
+# everything twice more.
+sanitize:
+	fuzz/sanitize $(OPERATIONS)
 
 # Measures the link's accuracy and capacity (docs/explanation/link-accuracy.md), then the server under load.
 bench:
