@@ -4,6 +4,8 @@
 //! feedback and AddressSanitizer. `tests/corpus.rs` runs them in the ordinary build, on the committed corpus and on
 //! mutations of it.
 
+#![forbid(unsafe_code)]
+
 mod alt_svc;
 mod c_abi;
 mod capture;

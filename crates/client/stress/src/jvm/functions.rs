@@ -303,7 +303,7 @@ unsafe extern "system" fn call_object_method(
     unsafe { undisturbed(env).local(Some(Arc::new(object))) }
 }
 
-/// Is `TrustContext.accepts(byte[][], String)`: the library calls no other method that returns a boolean.
+/// Answers as `TrustContext.accepts(byte[][], String)`: the library calls no other method that returns a boolean.
 unsafe extern "system" fn call_boolean_method(
     env: *mut JNIEnv,
     context: jobject,
