@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 fn of_c(what: &str) -> Result<String, String> {
     if let Some(plant) = plant(what) {
         c::plant(plant);
-        return Ok(format!("C: {what} was not reported"));
+        return Ok(format!("C: {what} is planted"));
     }
     let operations = number(what)?;
     let counts = c::run(operations, seed()?);
@@ -42,7 +42,7 @@ fn of_c(what: &str) -> Result<String, String> {
 fn of_jvm(library: &Path, what: &str) -> Result<String, String> {
     if let Some(plant) = plant(what) {
         jvm::plant(library, plant)?;
-        return Ok(format!("JNI: {what} was not reported"));
+        return Ok(format!("JNI: {what} is planted"));
     }
     let operations = number(what)?;
     let counts = jvm::run(library, operations, seed()?)?;
