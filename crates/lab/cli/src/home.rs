@@ -5,20 +5,29 @@ use std::path::Path;
 use anyhow::Context as _;
 use lab::{Home, Lab};
 
-use crate::bundle;
+use crate::{bundle, out};
 
-/// Opens the lab in the named folder, else in the checkout around the working folder or the binary, else
-/// with what the binary carries.
+/// Opens the lab in the named folder, else in the checkout that the binary was built in, else with what the binary
+/// carries.
 pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
     let commute = std::env::current_exe().context("cannot find the commute binary")?;
-    let cwd = std::env::current_dir().context("cannot read the working folder")?;
-    let home = match (named, Home::checkout(&cwd, &commute)) {
-        (Some(root), _) => Home::named(root, commute)?,
-        (None, Some(checkout)) => checkout,
-        (None, None) => Home {
+    if let Some(root) = named {
+        return Ok(Lab::open(Home::named(root, commute)?)?);
+    }
+    let home = match Home::of_binary(&commute) {
+        Some(checkout) => checkout,
+        None => Home {
             root: bundle::unpacked()?,
             commute,
         },
     };
+    let cwd = std::env::current_dir().context("cannot read the working folder")?;
+    if let Some(unused) = home.unused_checkout(&cwd) {
+        out::note!(
+            "note: {} has stacks of its own, which are not used: this commute is not of that checkout. To use them, \
+             name the folder with --home",
+            unused.display()
+        );
+    }
     Ok(Lab::open(home)?)
 }

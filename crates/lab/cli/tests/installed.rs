@@ -196,3 +196,38 @@ fn unknown_studies_and_drivers_are_named() {
         .exits_with(2)
         .stderr_contains("no driver is named `okhttp`; known: hyper, client, quinn, tonic");
 }
+
+/// The working folder may be a stranger's repository. Its stacks are programs, and so are those for codecs.
+#[test]
+fn stacks_of_the_working_folder_are_used_only_if_named() {
+    let sandbox = Sandbox::new();
+    let program = installed(&sandbox);
+    let repository = sandbox.work().join("repository");
+    let stack = repository.join("stacks/rust");
+    let manifest = "[stack]\nneeds = \"sh\"\n[[driver]]\nname = \"hyper\"\n\
+                    command = [\"{stack}/driver\", \"{commute}\"]\n\
+                    protocols = [\"h1\"]\n";
+    fs::create_dir_all(&stack).unwrap();
+    fs::write(stack.join("stack.toml"), manifest).unwrap();
+    let driver = stack.join("driver");
+    fs::write(&driver, "#!/bin/sh\nexec \"$1\" driver hyper\n").unwrap();
+    fs::set_permissions(&driver, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(repository.join("studies")).unwrap();
+    let run = |more: &[&str]| {
+        let check = ["stacks", "check", "hyper", "--case", "unknown"];
+        let mut command = command(&sandbox, &program, &[&check[..], more].concat());
+        command.current_dir(repository.join("studies"));
+        CommandOutput::of(command).exits_with(0)
+    };
+    let own = run(&[]).stdout_contains("hyper h2");
+    let folder = repository.canonicalize().unwrap();
+    let note = format!(
+        "note: {} has stacks of its own, which are not used",
+        folder.display()
+    );
+    assert_eq!(own.stderr.matches(&note).count(), 1, "{own}");
+    // A relative path is one for drivers, too, which start in other folders.
+    let named = run(&["--home", ".."]);
+    assert!(!named.stdout.contains("hyper h2"), "{named}");
+    assert!(!named.stderr.contains("not used"), "{named}");
+}

@@ -35,19 +35,27 @@ pub struct UnknownStudy {
 impl Home {
     /// Returns the home in this folder.
     pub fn named(root: &Path, commute: PathBuf) -> Result<Home, NoHome> {
-        if !root.join("stacks").is_dir() {
-            return Err(NoHome(root.display().to_string()));
+        let no_home = || NoHome(root.display().to_string());
+        // Drivers start in folders of their own, where a relative path leads nowhere.
+        let root = root.canonicalize().map_err(|_| no_home())?;
+        match root.join("stacks").is_dir() {
+            true => Ok(Home { root, commute }),
+            false => Err(no_home()),
         }
-        let root = root.to_owned();
-        Ok(Home { root, commute })
     }
 
-    /// Returns the nearest checkout at or above the working folder, then at or above the binary.
-    pub fn checkout(cwd: &Path, commute: &Path) -> Option<Home> {
-        let mut starts = cwd.ancestors().chain(commute.ancestors());
-        let root = starts.find(|dir| dir.join(MARK).is_file())?.to_owned();
+    /// Returns the checkout that the binary was built in: the nearest one above the binary.
+    ///
+    /// The working folder does not count. It may be a stranger's repository, and stacks are programs.
+    pub fn of_binary(commute: &Path) -> Option<Home> {
+        let root = checkout_above(commute)?.to_owned();
         let commute = commute.to_owned();
         Some(Home { root, commute })
+    }
+
+    /// Returns the checkout around the working folder, if it is not this home. Both paths are canonical.
+    pub fn unused_checkout<'a>(&self, cwd: &'a Path) -> Option<&'a Path> {
+        checkout_above(cwd).filter(|root| *root != self.root)
     }
 
     /// Returns the file of a study: `study` itself if it is a path or ends in `.toml`, otherwise the
@@ -87,6 +95,11 @@ impl Home {
     }
 }
 
+/// Returns the nearest checkout at or above a path.
+fn checkout_above(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|dir| dir.join(MARK).is_file())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,27 +107,40 @@ mod tests {
     const COMMUTE: &str = "/nowhere/bin/commute";
 
     #[test]
-    fn finds_the_nearest_checkout() {
+    fn finds_the_checkout_of_the_binary_only() {
         let dir = tempfile::tempdir().unwrap();
-        let deep = dir.path().join("a/b");
+        let (own, other) = (dir.path().join("own"), dir.path().join("other"));
+        let commute = own.join("target/debug/commute");
+        let deep = other.join("a/b");
         std::fs::create_dir_all(&deep).unwrap();
-        let found = || Home::checkout(&deep, Path::new(COMMUTE));
         // Many projects have a folder of this name.
-        std::fs::create_dir_all(dir.path().join("stacks/rust")).unwrap();
-        assert_eq!(found(), None);
-        std::fs::write(dir.path().join(MARK), "").unwrap();
-        let home = found().unwrap();
-        assert_eq!(home.root, dir.path());
-        assert_eq!(home.commute, Path::new(COMMUTE));
+        std::fs::create_dir_all(own.join("stacks/rust")).unwrap();
+        assert_eq!(Home::of_binary(&commute), None);
+        std::fs::write(own.join(MARK), "").unwrap();
+        std::fs::create_dir_all(other.join("stacks/rust")).unwrap();
+        std::fs::write(other.join(MARK), "").unwrap();
+        let home = Home::of_binary(&commute).unwrap();
+        assert_eq!((&home.root, &home.commute), (&own, &commute));
+        assert_eq!(home.unused_checkout(&deep), Some(&*other));
+        assert_eq!(home.unused_checkout(&own.join("studies")), None);
+        assert_eq!(home.unused_checkout(dir.path()), None);
     }
 
     #[test]
     fn named_folders_must_have_stacks() {
         let dir = tempfile::tempdir().unwrap();
-        let named = || Home::named(dir.path(), COMMUTE.into());
-        assert!(named().unwrap_err().to_string().contains("COMMUTE_HOME"));
-        std::fs::create_dir(dir.path().join("stacks")).unwrap();
-        assert_eq!(named().unwrap().root, dir.path());
+        let dir = dir.path().canonicalize().unwrap();
+        let named = |root: &Path| Home::named(root, COMMUTE.into());
+        assert!(
+            named(&dir)
+                .unwrap_err()
+                .to_string()
+                .contains("COMMUTE_HOME")
+        );
+        assert!(named(&dir.join("none")).is_err());
+        std::fs::create_dir(dir.join("stacks")).unwrap();
+        assert_eq!(named(&dir).unwrap().root, dir);
+        assert_eq!(named(&dir.join("stacks/..")).unwrap().root, dir);
     }
 
     #[test]
