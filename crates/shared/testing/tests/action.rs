@@ -1,0 +1,197 @@
+//! Runs the steps of the GitHub action (`.github/actions/commute`) in a hostile pull request, with stand-ins for programs.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TOKEN: &str = "SECRET-token";
+
+/// Logs the files with which rustup and cargo let a folder choose the programs that they start.
+const CARGO: &str = r#"
+echo "cargo in $PWD" >>"$LOG"
+folder=$PWD
+while [ "$folder" != / ]; do
+    for file in rust-toolchain rust-toolchain.toml .cargo/config .cargo/config.toml; do
+        [ ! -e "$folder/$file" ] || echo "cargo reads $folder/$file" >>"$LOG"
+    done
+    folder=$(dirname "$folder")
+done
+"#;
+const SUDO: &str = r#"
+echo "sudo in $PWD" >>"$LOG"
+while [ "${1#-}" != "$1" ]; do shift; done
+exec "$@"
+"#;
+const COMMUTE: &str = r#"
+echo "commute $1 in $PWD" >>"$LOG"
+cargo build
+"#;
+const GH: &str = r#"
+echo "gh of the pull request has $GH_TOKEN" >>"$LOG"
+"#;
+
+/// One step of the action.
+#[derive(Default)]
+struct Step {
+    name: String,
+    folder: Option<String>,
+    env: BTreeMap<String, String>,
+    script: String,
+}
+
+/// Reads the steps of the action, whose file has the few forms of YAML that are matched here.
+fn steps(text: &str) -> Vec<Step> {
+    let (_, text) = text.split_once("\n  steps:\n").unwrap();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut block = "";
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("    - name: ") {
+            let name = name.to_owned();
+            steps.push(Step {
+                name,
+                ..Step::default()
+            });
+            continue;
+        }
+        let step = steps.last_mut().unwrap();
+        if let Some(inner) = line.strip_prefix("        ") {
+            match block {
+                "env" => {
+                    let (key, value) = inner.split_once(": ").unwrap();
+                    step.env.insert(key.to_owned(), value.to_owned());
+                }
+                "run" => step.script += &format!("{inner}\n"),
+                _ => panic!("unknown block: {line}"),
+            }
+            continue;
+        }
+        let line = line.trim();
+        if line.starts_with('#') {
+            continue;
+        }
+        block = "";
+        match line.split_once(':').unwrap() {
+            ("run", " |") => block = "run",
+            ("run", script) => step.script = script.to_owned(),
+            ("env", "") => block = "env",
+            ("working-directory", folder) => step.folder = Some(folder.trim().to_owned()),
+            ("shell", " bash") | ("if", _) => {}
+            _ => panic!("unknown key: {line}"),
+        }
+    }
+    steps
+}
+
+fn program(file: &Path, script: &str) {
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, format!("#!/bin/sh\n{script}")).unwrap();
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Returns what the programs of all steps have logged, by step.
+fn logs(dir: &Path) -> BTreeMap<String, String> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let file = repository.join(".github/actions/commute/action.yml");
+    let Ok(text) = fs::read_to_string(file) else {
+        panic!("the action is not there");
+    };
+    let [action, workspace, tools] =
+        ["action/.github/actions/commute", "workspace", "tools"].map(|name| dir.join(name));
+    for folder in [&action, &workspace.join(".cargo")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    let toolchain = "[toolchain]\npath = \"evil\"\n";
+    fs::write(workspace.join("rust-toolchain.toml"), toolchain).unwrap();
+    let config = "[build]\nrustc-wrapper = \"evil/bin/rustc\"\n";
+    fs::write(workspace.join(".cargo/config.toml"), config).unwrap();
+    program(&workspace.join("node_modules/.bin/gh"), GH);
+    for (name, script) in [
+        ("cargo", CARGO),
+        ("rustup", CARGO),
+        ("sudo", SUDO),
+        ("sysctl", ""),
+        ("commute", COMMUTE),
+    ] {
+        program(&tools.join(name), script);
+    }
+    let mut path = vec![workspace.join("node_modules/.bin"), tools];
+    path.extend(["/usr/bin", "/bin"].map(PathBuf::from));
+    let path = std::env::join_paths(path).unwrap();
+    let expressions = [
+        ("github.action_path", action.to_str().unwrap()),
+        ("inputs.stacks", "jvm curl"),
+        ("inputs.study", "studies/checkout.toml"),
+        ("inputs.arguments", ""),
+        ("inputs.root", "false"),
+        ("inputs.token", TOKEN),
+        ("github.event.pull_request.number", "7"),
+    ];
+    let value = |text: &str| {
+        let mut text = text.to_owned();
+        for (name, value) in expressions {
+            text = text.replace(&format!("${{{{ {name} }}}}"), value);
+        }
+        assert!(!text.contains("${{"), "unknown expression: {text}");
+        text
+    };
+    let mut logs = BTreeMap::new();
+    for step in steps(&text) {
+        let log = dir.join("log");
+        fs::write(&log, "").unwrap();
+        let folder = step.folder.as_deref().map(value);
+        let output = Command::new("bash")
+            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c"])
+            .arg(&step.script)
+            .current_dir(folder.map_or(workspace.clone(), PathBuf::from))
+            .env_clear()
+            .env("PATH", &path)
+            .env("LOG", &log)
+            .env("GITHUB_ACTION_PATH", &action)
+            .env("GITHUB_REPOSITORY", "owner/app")
+            .env("GITHUB_STEP_SUMMARY", dir.join("summary"))
+            .env("GITHUB_WORKSPACE", &workspace)
+            .env("RUNNER_TEMP", dir)
+            // An installed gh reaches nothing.
+            .env("HTTPS_PROXY", "http://127.0.0.1:9")
+            .envs(step.env.iter().map(|(key, text)| (key, value(text))))
+            .output()
+            .unwrap();
+        let is_comment = step.env.contains_key("GH_TOKEN");
+        assert!(
+            output.status.success() || is_comment,
+            "{}: {output:?}",
+            step.name
+        );
+        logs.insert(step.name, fs::read_to_string(&log).unwrap());
+    }
+    logs
+}
+
+#[test]
+fn a_pull_request_chooses_no_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().canonicalize().unwrap();
+    let logs = logs(&dir);
+    let action = dir.join("action/.github/actions/commute");
+    assert_eq!(
+        logs["Install commute"],
+        format!("cargo in {}\n", action.display())
+    );
+    for step in ["Install stacks", "Allow user namespaces"] {
+        assert!(
+            logs[step].starts_with(&format!("sudo in {}\n", action.display())),
+            "{logs:?}"
+        );
+    }
+    let study = &logs["Run the study"];
+    assert!(study.starts_with("commute run in "), "{study}");
+    for (step, log) in logs.iter().filter(|(step, _)| *step != "Run the study") {
+        assert!(!log.contains("workspace"), "{step}: {log}");
+    }
+    assert!(!logs["Comment"].contains(TOKEN), "{logs:?}");
+}
