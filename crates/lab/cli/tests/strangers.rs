@@ -229,3 +229,47 @@ fn what_a_run_keeps_of_requests_is_for_its_owner_only() {
         assert!(!text.contains("SECRET"), "{public}");
     }
 }
+
+/// The run's folder may have come with the study.
+#[test]
+fn links_in_the_runs_folder_lead_nowhere() {
+    let sandbox = sandbox();
+    let (folder, elsewhere) = (sandbox.work().join("run"), sandbox.work().join("elsewhere"));
+    fs::create_dir(&folder).unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    let run = |out: &str, more: &[&str]| {
+        let run = ["run", "small.toml", "--no-self-test", "--blocks", "1"];
+        sandbox.run(&[&run[..], &["--out", out], more].concat())
+    };
+    symlink(&elsewhere, folder.join("cells")).unwrap();
+    run("run", &[])
+        .exits_with(1)
+        .stderr_contains("run/cells is a symbolic link");
+    fs::remove_file(folder.join("cells")).unwrap();
+    for report in ["report.html", "report.json"] {
+        symlink("../secret", folder.join(report)).unwrap();
+    }
+    run("run", &[]).exits_with(0);
+    assert!(folder.join("report.html").is_file() && !folder.join("report.html").is_symlink());
+    sandbox
+        .run(&["report", "run", "--hdr", "hdr"])
+        .exits_with(0);
+    for log in common::file_names(&sandbox.work().join("hdr")) {
+        let log = sandbox.work().join("hdr").join(log);
+        fs::remove_file(&log).unwrap();
+        symlink("../secret", &log).unwrap();
+    }
+    sandbox
+        .run(&["report", "run", "--hdr", "hdr"])
+        .exits_with(0);
+    for kind in ["pcap", "keylog", "qlog"] {
+        let folder = sandbox.work().join(kind);
+        fs::create_dir(&folder).unwrap();
+        symlink(&elsewhere, folder.join(kind)).unwrap();
+        run(kind, &[&format!("--{kind}")])
+            .stderr_contains(&format!("{kind}/{kind} is a symbolic link"));
+    }
+    assert_eq!(common::file_names(&elsewhere), [""; 0]);
+    let secret = fs::read_to_string(sandbox.work().join("secret")).unwrap();
+    assert_eq!(secret, SECRET);
+}

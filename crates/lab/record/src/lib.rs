@@ -26,6 +26,7 @@ mod call;
 mod cell;
 mod connection;
 mod data;
+pub mod folder;
 mod load;
 mod merge;
 mod packets;

@@ -4,10 +4,9 @@
 //! folder is synced. A crash may leave a temporary file behind, but never a partial record.
 
 mod error;
-mod synced;
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -15,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
 use crate::data::{RunData, is_safe_id};
+use crate::folder::{self, NewFile, Readers, is_temporary, sync_parent};
 use crate::run::{FORMAT, Run};
 
 pub use error::StoreError;
-use synced::{Readers, sync_parent, write_synced};
 
 /// The largest record that is written or read: a cell of 100,000 calls has about 60 MB.
 pub const MAX_RECORD_BYTES: u64 = 256 << 20;
@@ -41,14 +40,14 @@ impl Store {
     pub fn create(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let store = Self { dir: dir.into() };
         let header = store.header();
-        match header.try_exists() {
-            Ok(false) => {}
-            Ok(true) => return Err(StoreError::Exists { file: header }),
+        match fs::symlink_metadata(&header) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Ok(_) => return Err(StoreError::Exists { file: header }),
             Err(source) => return Err(StoreError::read(&header, source)),
         }
         let cells = store.dir.join(CELLS);
-        fs::create_dir_all(&cells)
-            .and_then(|()| sync_parent(&store.dir))
+        folder::create(&store.dir, CELLS.as_ref(), Readers::Any)
+            .and_then(|_| sync_parent(&store.dir))
             .map_err(|source| StoreError::write(&cells, source))?;
         Ok(store)
     }
@@ -74,8 +73,10 @@ impl Store {
         let dir = File::open(&self.dir).map_err(failed)?;
         match dir.try_lock() {
             Ok(()) => {
+                let cells = self.dir.join(CELLS);
+                folder::check(&cells).map_err(|source| StoreError::write(&cells, source))?;
                 remove_unfinished(&self.dir);
-                remove_unfinished(&self.dir.join(CELLS));
+                remove_unfinished(&cells);
                 Ok(StoreLock { _dir: dir })
             }
             Err(TryLockError::WouldBlock) => Err(StoreError::Locked {
@@ -114,17 +115,14 @@ impl Store {
             return Err(StoreError::Exists { file });
         }
         let readers = Readers::of(&file).map_err(|source| StoreError::read(&file, source))?;
-        self.write_and(&file, run, readers, |temporary| {
-            fs::rename(temporary, &file)
-        })
+        self.write_and(&file, run, readers, NewFile::replace)
     }
 
     /// Keeps the content of a file that the run is continued with, under its SHA-256.
     pub fn write_payload(&self, digest: &str, content: &[u8]) -> Result<(), StoreError> {
         let file = self.payload(digest);
-        fs::create_dir_all(self.dir.join(PAYLOADS))
-            .and_then(|()| write_synced(&file, content, Readers::Owner))
-            .and_then(|()| sync_parent(&file))
+        folder::create(&self.dir, PAYLOADS.as_ref(), Readers::Any)
+            .and_then(|_| write_synced(&file, content, Readers::Owner, NewFile::replace))
             .map_err(|source| StoreError::write(&file, source))
     }
 
@@ -141,6 +139,8 @@ impl Store {
                 id: cell.id.clone(),
             });
         }
+        let cells = self.dir.join(CELLS);
+        folder::check(&cells).map_err(|source| StoreError::write(&cells, source))?;
         self.write_once(&file, cell, Readers::Any)
     }
 
@@ -193,56 +193,53 @@ impl Store {
         record: &T,
         readers: Readers,
     ) -> Result<(), StoreError> {
-        let failed = |source| StoreError::write(file, source);
-        if file.try_exists().map_err(failed)? {
-            return Err(StoreError::Exists { file: file.into() });
+        match fs::symlink_metadata(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(StoreError::write(file, source)),
+            Ok(_) => return Err(StoreError::Exists { file: file.into() }),
         }
-        // A link, unlike a rename, never replaces what another process wrote in the meantime.
-        self.write_and(file, record, readers, |temporary| {
-            fs::hard_link(temporary, file)?;
-            fs::remove_file(temporary)
-        })
+        self.write_and(file, record, readers, NewFile::add)
     }
 
-    /// Writes the record under a temporary name, which `publish` then makes its own.
+    /// Writes the record under a temporary name, and `publish` gives it its own.
     fn write_and<T: Serialize>(
         &self,
         file: &Path,
         record: &T,
         readers: Readers,
-        publish: impl FnOnce(&Path) -> io::Result<()>,
+        publish: fn(NewFile) -> io::Result<()>,
     ) -> Result<(), StoreError> {
-        let failed = |source| StoreError::write(file, source);
         let mut text = serde_json::to_vec_pretty(record)
             .map_err(|source| StoreError::write(file, source.into()))?;
         text.push(b'\n');
         if text.len() as u64 > MAX_RECORD_BYTES {
             return Err(StoreError::TooLarge { file: file.into() });
         }
-        let temporary = temporary_name(file);
-        let written = write_synced(&temporary, &text, readers).and_then(|()| publish(&temporary));
-        if let Err(source) = written {
-            // Best effort: readers ignore it anyway, and the first error is the one to report.
-            fs::remove_file(&temporary).ok();
-            return Err(match source.kind() {
-                io::ErrorKind::AlreadyExists => StoreError::Exists { file: file.into() },
-                _ => failed(source),
-            });
-        }
-        sync_parent(file).map_err(failed)
+        write_synced(file, &text, readers, publish).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::Exists { file: file.into() },
+            _ => StoreError::write(file, source),
+        })
     }
+}
+
+/// Writes a file, whose content is on the disk before its name, and its name when this returns.
+fn write_synced(
+    file: &Path,
+    content: &[u8],
+    readers: Readers,
+    publish: fn(NewFile) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut new = NewFile::create(file, readers)?;
+    new.write_all(content)?;
+    new.sync()?;
+    publish(new)?;
+    sync_parent(file)
 }
 
 /// The lock of a run's folder, until it is dropped.
 #[derive(Debug)]
 pub struct StoreLock {
     _dir: File,
-}
-
-/// Returns a name that readers ignore, by its leading dot, and that no other process writes.
-fn temporary_name(file: &Path) -> PathBuf {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    file.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
 }
 
 /// Deletes the temporary files in a locked folder, which no process writes any more. Readers ignore those that cannot be
@@ -252,12 +249,7 @@ fn remove_unfinished(dir: &Path) {
         return;
     };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let record = name
-            .strip_prefix('.')
-            .and_then(|name| name.strip_suffix(".tmp"));
-        if record.is_some_and(|record| record.contains(".json.")) {
+        if is_temporary(&entry.file_name().to_string_lossy()) {
             fs::remove_file(entry.path()).ok();
         }
     }

@@ -54,7 +54,11 @@ fn the_next_writer_deletes_partial_files() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::create(dir.path()).unwrap();
     store.write_run(&run(1)).unwrap();
-    let left = [".run.json.98.tmp", "cells/.nowhere-0-one.1.1.json.99.tmp"];
+    let left = [
+        ".run.json.98.tmp",
+        "cells/.nowhere-0-one.1.1.json.99.tmp",
+        ".report.html.97.tmp",
+    ];
     let others = [
         "cells/.hidden.json",
         "cells/.notes.tmp",
@@ -329,4 +333,62 @@ fn a_folder_has_one_writer() {
     assert!(error.contains("another commute"), "{error}");
     drop(lock);
     other.lock().unwrap();
+}
+
+/// A run's folder may come from a stranger, e.g. in a repository.
+#[cfg(unix)]
+#[test]
+fn links_in_the_folder_are_not_followed() {
+    use std::os::unix::fs::symlink;
+
+    let dir = tempfile::tempdir().unwrap();
+    let (folder, elsewhere) = (dir.path().join("run"), dir.path().join("elsewhere"));
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::create_dir(&folder).unwrap();
+    // Its name is that of a file of an ended process, which the next writer deletes.
+    let left = elsewhere.join(".run.json.98.tmp");
+    fs::write(&left, "the user's").unwrap();
+    let run = run(1);
+    let of_link = |result: Result<(), StoreError>, name: &str| {
+        let error = result.unwrap_err().to_string();
+        let link = folder.join(name);
+        assert!(
+            error.contains(&format!("{} is a symbolic link", link.display())),
+            "{error}"
+        );
+    };
+
+    symlink(&elsewhere, folder.join("cells")).unwrap();
+    of_link(Store::create(&folder).map(drop), "cells");
+    fs::remove_file(folder.join("cells")).unwrap();
+    symlink(elsewhere.join("none"), folder.join("run.json")).unwrap();
+    let exists = Store::create(&folder).unwrap_err();
+    assert!(matches!(exists, StoreError::Exists { .. }), "{exists}");
+    fs::remove_file(folder.join("run.json")).unwrap();
+
+    let store = Store::create(&folder).unwrap();
+    symlink(&elsewhere, folder.join("payloads")).unwrap();
+    of_link(store.write_payload("ab", b"content"), "payloads");
+    let own = format!(".run.json.{}.tmp", std::process::id());
+    symlink(&left, folder.join(own)).unwrap();
+    store.write_run(&run).unwrap();
+    fs::rename(folder.join("cells"), dir.path().join("moved")).unwrap();
+    symlink(&elsewhere, folder.join("cells")).unwrap();
+    of_link(store.lock().map(drop), "cells");
+    of_link(
+        store.write_cell(&cell(&run.plan[0], 1, 1, Outcome::Clean)),
+        "cells",
+    );
+
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(left).unwrap(), "the user's");
+    // The user has named this one.
+    symlink(&folder, dir.path().join("named")).unwrap();
+    fs::remove_file(folder.join("cells")).unwrap();
+    fs::create_dir(folder.join("cells")).unwrap();
+    let named = Store::open(dir.path().join("named")).unwrap();
+    named.lock().unwrap();
+    named
+        .write_cell(&cell(&run.plan[0], 1, 1, Outcome::Clean))
+        .unwrap();
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
+use record::folder::{self, Readers};
 use record::{RunData, Store};
 use report::{Summary, Threshold, ThresholdOutcome};
 
@@ -178,7 +180,7 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
 
 fn write_hdr(data: &RunData, dir: &Path) -> anyhow::Result<()> {
     let failed = |e| exit::file_error(format!("cannot write {}", dir.display()), e);
-    std::fs::create_dir_all(dir).map_err(failed)?;
+    fs::create_dir_all(dir).map_err(failed)?;
     let mut written = BTreeSet::new();
     for log in report::hdr_logs(data).map_err(anyhow::Error::msg)? {
         let names = [&log.network, &log.arm, &log.group].map(|name| lab::slug(name));
@@ -187,7 +189,7 @@ fn write_hdr(data: &RunData, dir: &Path) -> anyhow::Result<()> {
         while !written.insert(name.clone()) {
             name.push('_');
         }
-        write(&dir.join(name + ".hlog"), &log.text)?;
+        write_beside(&dir.join(name + ".hlog"), &log.text)?;
     }
     Ok(())
 }
@@ -223,11 +225,16 @@ fn note_thresholds(summary: &Summary) {
 
 /// Writes `report.html` and `report.json` into the run's folder.
 pub(crate) fn write_files(summary: &Summary, data: &RunData, dir: &Path) -> anyhow::Result<()> {
-    write(
+    write_beside(
         &dir.join("report.html"),
         &report::html_beside_records(summary, data),
     )?;
-    write(&dir.join("report.json"), &report::json(summary))
+    write_beside(&dir.join("report.json"), &report::json(summary))
+}
+
+/// Writes a file whose name the user has not given. What has the name may be a link that a stranger has put there.
+fn write_beside(file: &Path, text: &str) -> anyhow::Result<()> {
+    folder::replace(file, text.as_bytes(), Readers::Any).map_err(|e| cannot_write(file, e))
 }
 
 /// Returns the exit code of a report: whether its results can be used, and all thresholds passed; those
@@ -249,8 +256,11 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     if file == Path::new(STDOUT) {
         return out::print(text);
     }
-    std::fs::write(file, text)
-        .map_err(|e| exit::file_error(format!("cannot write {}", file.display()), e))
+    fs::write(file, text).map_err(|e| cannot_write(file, e))
+}
+
+fn cannot_write(file: &Path, error: io::Error) -> anyhow::Error {
+    exit::file_error(format!("cannot write {}", file.display()), error)
 }
 
 /// Returns the terminal's width, or 110 columns when there is none.

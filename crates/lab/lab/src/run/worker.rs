@@ -1,9 +1,12 @@
 //! A worker keeps one bench from cell to cell, and turns what a cell measured into its record.
 
+use std::path::Path;
+
 use driver::clock::monotonic_ns;
 use driver::protocol::Protocol;
 use proof::audit::{add_shares, objections, other_objections};
 use pump::{Bench, BenchError, Facts};
+use record::folder::Readers;
 use record::{Cell, Outcome};
 use study::Arm;
 use study::plan::Plan;
@@ -12,7 +15,7 @@ use super::options::RunOptions;
 use super::scheduler::{Attempt, CellRunner};
 use crate::bench;
 use crate::cell::accounting;
-use crate::cell::captures::Captures;
+use crate::cell::captures::{Captures, Kept};
 use crate::cell::error::CellError;
 use crate::cell::exclusion::{Lane, MeasurementGate};
 use crate::cell::external::External;
@@ -78,7 +81,13 @@ impl<'a> Worker<'a> {
         let study = &plan.study;
         let network = &plan.networks[attempt.block.network];
         let name = format!("{}.{}", attempt.cell.planned.id, attempt.number);
-        let folder = |wanted: bool, kind: &str| wanted.then(|| options.out.join(kind).join(&name));
+        let kept = |wanted: bool, kind: &str, readers: Readers| {
+            wanted.then(|| Kept {
+                run: options.out.clone(),
+                below: Path::new(kind).join(&name),
+                readers,
+            })
+        };
         let arm = &network.arm(&study.arms[attempt.cell.arm]);
         let network = &network.link;
         let run = CellRun {
@@ -94,9 +103,9 @@ impl<'a> Worker<'a> {
             },
             external,
             captures: Captures {
-                pcap: folder(options.pcap, "pcap"),
-                keylog: folder(options.keylog, "keylog"),
-                qlog: folder(options.qlog, "qlog"),
+                pcap: kept(options.pcap, "pcap", Readers::Any),
+                keylog: kept(options.keylog, "keylog", Readers::Any),
+                qlog: kept(options.qlog, "qlog", Readers::Any),
                 paths: options.explain,
             },
             amend_setup: None,
