@@ -6,6 +6,7 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 
 use common::study::{BASIC_NETWORK, SMALL_STUDY};
 use common::{CommandOutput, Sandbox};
@@ -215,19 +216,40 @@ fn what_a_run_keeps_of_requests_is_for_its_owner_only() {
             "--no-self-test",
             "--blocks",
             "1",
+            "--pcap",
+            "--keylog",
+            "--qlog",
         ])
         .exits_with(0);
     let run = sandbox.work().join("run");
     let payloads = fs::read_dir(run.join("payloads")).unwrap();
     let private = payloads.map(|entry| entry.unwrap().path());
     for file in private.chain([run.join("run.json")]) {
-        let mode = fs::metadata(&file).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+        assert_mode(&file, 0o600);
     }
+    // The packets and the secrets that decrypt them hold what the header does.
+    let mut kept = 0;
+    for kind in ["pcap", "keylog", "qlog"].map(|kind| run.join(kind)) {
+        assert_mode(&kind, 0o700);
+        for cell in fs::read_dir(&kind).unwrap() {
+            let cell = cell.unwrap().path();
+            assert_mode(&cell, 0o700);
+            for file in fs::read_dir(&cell).unwrap() {
+                assert_mode(&file.unwrap().path(), 0o600);
+                kept += 1;
+            }
+        }
+    }
+    assert!(kept >= 4, "{kept}");
     for public in ["report.html", "report.json"] {
         let text = fs::read_to_string(run.join(public)).unwrap();
         assert!(!text.contains("SECRET"), "{public}");
     }
+}
+
+fn assert_mode(path: &Path, mode: u32) {
+    let found = fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(found, mode, "{}: {found:o}", path.display());
 }
 
 /// The run's folder may have come with the study.

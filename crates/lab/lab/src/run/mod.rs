@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use driver::clock::monotonic_ns;
+use record::folder::Readers;
 use record::{Cell, Run, Settings, Store, StoreLock};
 use sha2::{Digest, Sha256};
 use study::ExternalServer;
@@ -99,10 +100,9 @@ impl Lab {
             for (path, content) in &plan.study.payload_files {
                 store.write_payload(&head.settings.payloads[path], content)?;
             }
-            // Requests of the study's own may hold credentials: header fields, queries, bodies.
-            match plan.own_requests().is_empty() {
-                true => store.write_run(&head)?,
-                false => store.write_private_run(&head)?,
+            match options::readers(plan) {
+                Readers::Any => store.write_run(&head)?,
+                Readers::Owner => store.write_private_run(&head)?,
             }
         }
         let progress = scheduler::Progress {

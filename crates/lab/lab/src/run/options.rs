@@ -1,7 +1,8 @@
 use std::path::PathBuf;
 
+use record::folder::Readers;
 use record::{Check, ServerOption};
-use study::plan::Shard;
+use study::plan::{Plan, Shard};
 
 /// How to run a plan.
 #[derive(Clone, Debug)]
@@ -30,4 +31,13 @@ pub struct RunOptions {
     pub until_decided: bool,
     /// Results of the self-test, for the record; empty when it was skipped.
     pub self_test: Vec<Check>,
+}
+
+/// Returns who may read the header of a run and its packets. Requests of the study's own may hold credentials: header
+/// fields, queries, bodies.
+pub(super) fn readers(plan: &Plan) -> Readers {
+    match plan.own_requests().is_empty() {
+        true => Readers::Any,
+        false => Readers::Owner,
+    }
 }

@@ -11,7 +11,7 @@ use record::{Cell, Outcome};
 use study::Arm;
 use study::plan::Plan;
 
-use super::options::RunOptions;
+use super::options::{RunOptions, readers};
 use super::scheduler::{Attempt, CellRunner};
 use crate::bench;
 use crate::cell::accounting;
@@ -88,6 +88,7 @@ impl<'a> Worker<'a> {
                 readers,
             })
         };
+        let readers = readers(plan);
         let arm = &network.arm(&study.arms[attempt.cell.arm]);
         let network = &network.link;
         let run = CellRun {
@@ -103,9 +104,10 @@ impl<'a> Worker<'a> {
             },
             external,
             captures: Captures {
-                pcap: kept(options.pcap, "pcap", Readers::Any),
-                keylog: kept(options.keylog, "keylog", Readers::Any),
-                qlog: kept(options.qlog, "qlog", Readers::Any),
+                pcap: kept(options.pcap, "pcap", readers),
+                // Whoever reads the secrets can read what was encrypted with them.
+                keylog: kept(options.keylog, "keylog", Readers::Owner),
+                qlog: kept(options.qlog, "qlog", readers),
                 paths: options.explain,
             },
             amend_setup: None,
