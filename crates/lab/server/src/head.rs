@@ -22,12 +22,6 @@ pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
 }
 
-/// Returns whether a request of HTTP/1.1 has the one Host header it needs (RFC 9112 section 3.2).
-/// Later versions have `:authority`.
-pub(crate) fn has_host(head: &request::Parts) -> bool {
-    head.version != Version::HTTP_11 || head.headers.get_all(HOST).iter().count() == 1
-}
-
 /// Returns `:authority`, or else the `Host` header, as sent.
 pub(crate) fn authority(head: &request::Parts) -> Option<&str> {
     let host = || head.headers.get(HOST)?.to_str().ok();

@@ -9,8 +9,6 @@ use crate::accounting::RequestAccounting;
 use crate::connection::ConnectionContext;
 
 pub(crate) const BAD_REQUEST: &str = "400";
-/// RFC 9112 section 3.2.
-pub(crate) const ONE_HOST: &str = "a request needs one Host header";
 const TOO_LARGE: &str = "431";
 
 /// Logs the error that ended a connection if it refuses a head.

@@ -10,9 +10,9 @@ use h3::error::{Code, ConnectionError, LocalError, StreamError};
 use h3::quic::SendStream as _;
 use h3::server::RequestStream;
 use h3_quic::{AcceptedRequests, Connection, RecvStream, Refused, SendStream};
-use http::{Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame};
-use http_rules::{BodyLength, Version, Violation, check_received, check_trailers};
+use http_rules::{BodyLength, Version, Violation, check_received, check_received_trailers};
 use quinn::VarInt;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -164,7 +164,8 @@ impl RequestTask {
             }
             Err(_) => return,
         };
-        let length = match check_received(Version::H3, request.headers()) {
+        let (head, ()) = request.into_parts();
+        let length = match check_received(Version::H3, &head) {
             Ok(length) => length,
             Err(violation) => {
                 let code = Code::H3_MESSAGE_ERROR;
@@ -180,20 +181,20 @@ impl RequestTask {
         };
         let early = self.early.contains(number);
         if self.shared.resets_quic {
-            let (head, ()) = request.into_parts();
             RequestAccounting::start(&self.context, &head, early).finish_unanswered();
             // Dropped before its end, the stream is reset.
             return;
         }
         let (mut send, recv) = stream.split();
         let refused = CancellationToken::new();
-        let request = request.map(|()| Http3RequestBody {
+        let body = Http3RequestBody {
             stream: recv,
             data_ended: false,
             length,
             context: self.context.clone(),
             refused: refused.clone(),
-        });
+        };
+        let request = Request::from_parts(head, body);
         let mut delivery = pin!(info.delivery.wait());
         let answer = async {
             match self.is_answered {
@@ -324,7 +325,8 @@ impl Body for Http3RequestBody {
         match ready!(self.stream.poll_recv_trailers(cx)) {
             Ok(None) => Poll::Ready(None),
             Ok(Some(mut trailers)) => {
-                Poll::Ready(Some(match check_trailers(Version::H3, &mut trailers) {
+                let checked = check_received_trailers(Version::H3, &mut trailers);
+                Poll::Ready(Some(match checked {
                     Ok(()) => Ok(Frame::trailers(trailers)),
                     Err(violation) => Err(self.refuse(violation)),
                 }))

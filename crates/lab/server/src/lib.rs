@@ -57,6 +57,7 @@ mod grpc;
 mod handshake;
 mod head;
 mod http1;
+mod http2;
 mod http3;
 mod inject;
 mod json;

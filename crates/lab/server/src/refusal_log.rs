@@ -2,10 +2,12 @@
 //!
 //! hyper and h2 reset a stream, or end the connection, when a client breaks a rule, and report it to nobody. It shows in
 //! the frames that the server sends, which are followed here on their way out. Which rule it was, `refusal_reasons.rs`
-//! knows.
+//! knows, and for rules that h2 does not check, `http2.rs`.
 
+use std::borrow::Cow;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -35,8 +37,26 @@ pub(crate) struct RefusalLog<S> {
     /// None over HTTP/1.1.
     frames: Option<Frames>,
     /// The rules that were broken since the last refusal: more than one if several requests arrived at once.
-    broken: Vec<&'static str>,
+    broken: Vec<Cow<'static, str>>,
+    /// The rules that this server's own checks found broken.
+    reasons: Reasons,
     connection: ConnectionContext,
+}
+
+/// Passes on why a stream is about to be reset, from any thread.
+#[derive(Clone, Default)]
+pub(crate) struct Reasons(Arc<Mutex<Vec<String>>>);
+
+impl Reasons {
+    /// Adds a rule that was broken.
+    pub(crate) fn add(&self, rule: String) {
+        self.lock().push(rule);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        // Each use is a single operation, so a panic cannot leave it half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A stream, or the whole connection, that is refused with a code.
@@ -58,8 +78,14 @@ impl<S> RefusalLog<S> {
             inner,
             frames: (h2 != Some(false)).then(Frames::default),
             broken: Vec::new(),
+            reasons: Reasons::default(),
             connection: connection.clone(),
         }
+    }
+
+    /// Returns where to add why a stream is about to be reset.
+    pub(crate) fn reasons(&self) -> Reasons {
+        self.reasons.clone()
     }
 
     fn follow(&mut self, sent: &[u8]) {
@@ -84,8 +110,12 @@ impl<S> RefusalLog<S> {
 impl<S> RefusalLog<S> {
     /// Keeps the rules that were broken since this connection last read or wrote.
     fn take_reasons(&mut self) {
-        for rule in refusal_reasons::take() {
-            refusal_reasons::add(&mut self.broken, rule);
+        let own = std::mem::take(&mut *self.reasons.lock());
+        let rules = refusal_reasons::take().into_iter().map(Cow::Borrowed);
+        for rule in rules.chain(own.into_iter().map(Cow::Owned)) {
+            if !self.broken.contains(&rule) {
+                self.broken.push(rule);
+            }
         }
     }
 }

@@ -91,7 +91,7 @@ pub(crate) fn take() -> Vec<&'static str> {
 }
 
 /// Adds a rule unless it is there.
-pub(crate) fn add(broken: &mut Vec<&'static str>, rule: &'static str) {
+fn add(broken: &mut Vec<&'static str>, rule: &'static str) {
     if !broken.contains(&rule) {
         broken.push(rule);
     }

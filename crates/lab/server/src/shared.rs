@@ -14,6 +14,7 @@ use http::header::ALT_SVC;
 use http::{HeaderValue, Request, Response, Version};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt as _;
+use http_rules::check_received;
 use record::server_log::{ConnectionEvent, ServerEvent, Transport};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -26,7 +27,6 @@ use crate::clock::monotonic_ns;
 use crate::config::Limits;
 use crate::connection::{Activity, ConnectionContext};
 use crate::handshake::Handshake;
-use crate::head;
 use crate::http1;
 use crate::log::LogWriter;
 use crate::rejection::Rejection;
@@ -110,7 +110,13 @@ impl Shared {
     {
         let (head, body) = request.into_parts();
         let accounting = RequestAccounting::start(connection, &head, early_data);
-        let has_host = head::has_host(&head);
+        // Over later versions a malformed request does not get here.
+        let violation = match head.version {
+            Version::HTTP_10 | Version::HTTP_11 => {
+                check_received(http_rules::Version::H1, &head).err()
+            }
+            _ => None,
+        };
         let request = Request::from_parts(head, body);
         // hyper itself reads on over HTTP/1.1.
         let rest = (request.version() > Version::HTTP_11).then(|| self.tasks.clone());
@@ -119,12 +125,12 @@ impl Shared {
         // The transport drops this future when its client leaves: that must be logged too.
         let unanswered = Unanswered(Some(accounting));
         let router = self.router.clone();
-        let mut response = if has_host {
+        let mut response = if let Some(violation) = violation {
+            connection.log_refused(None, http1::BAD_REQUEST, &violation.to_string());
+            Rejection::bad_request(&violation).into_response()
+        } else {
             let answer = router.oneshot(request).await;
             answer.unwrap_or_else(|never| match never {})
-        } else {
-            connection.log_refused(None, http1::BAD_REQUEST, http1::ONE_HOST);
-            Rejection::BadRequest(http1::ONE_HOST.to_owned()).into_response()
         };
         if let Some(alt_svc) = alt_svc {
             response.headers_mut().insert(ALT_SVC, alt_svc.clone());

@@ -1,6 +1,5 @@
 //! HTTP/1.1, HTTP/2 and gRPC over TCP, with or without TLS.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -8,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response};
+use http_rules::Violation;
 use hyper::body::Incoming;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -25,7 +25,8 @@ use crate::config::Config;
 use crate::connection::ConnectionContext;
 use crate::handshake::Handshake;
 use crate::http1;
-use crate::refusal_log::RefusalLog;
+use crate::http2;
+use crate::refusal_log::{Reasons, RefusalLog};
 use crate::shared::{Peer, Shared};
 use crate::watched::WatchedStream;
 
@@ -169,8 +170,8 @@ impl ConnectionOptions {
             Some(false) => builder.http1_only(),
             None => builder,
         };
-        let service = self.service(connection, shared);
         let stream = RefusalLog::new(stream, h2, connection);
+        let service = self.service(stream.reasons(), connection, shared);
         let mut http = pin!(builder.serve_connection(TokioIo::new(stream), service));
         // Until the client closes the connection, it is idle for too long, or the server drains. After
         // that, requests in flight are served until they end or stall.
@@ -196,23 +197,36 @@ impl ConnectionOptions {
 
     fn service(
         &self,
+        reasons: Reasons,
         connection: &ConnectionContext,
         shared: &Arc<Shared>,
     ) -> impl Service<
         Request<Incoming>,
         Response = Response<CountedResponseBody>,
-        Error = Infallible,
+        Error = h2::Error,
         Future: Send + 'static,
     > + use<> {
         let (shared, connection) = (shared.clone(), connection.clone());
         let alt_svc = self.alt_svc.clone();
         service_fn(move |request| {
             let (shared, connection) = (shared.clone(), connection.clone());
-            let alt_svc = alt_svc.clone();
+            let (alt_svc, reasons) = (alt_svc.clone(), reasons.clone());
             async move {
-                Ok(shared
+                let refuse = |violation: Violation| {
+                    reasons.add(violation.to_string());
+                    http2::refusal()
+                };
+                let (request, broken) = http2::check(request).map_err(refuse)?;
+                let mut response = shared
                     .answer(request, &connection, false, alt_svc.as_ref())
-                    .await)
+                    .await;
+                match broken.get() {
+                    None => Ok(response),
+                    Some(violation) => {
+                        response.body_mut().mark_broken();
+                        Err(refuse(violation))
+                    }
+                }
             }
         })
     }

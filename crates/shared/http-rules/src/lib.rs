@@ -1,8 +1,8 @@
 //! Rules for valid HTTP messages (RFC 9110), on HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114).
 //!
 //! The rules of requests and responses stand here once, for every version. A server calls [`check_received`] for the head
-//! of a request, and then checks body and trailers as a client does. A client calls [`check_request`] before it
-//! chooses a connection. Then it calls [`check_response`] for each head, [`BodyLength`] for each piece of a body and
+//! of a request, [`BodyLength`] for each piece of its body and [`check_received_trailers`] at its end. A client calls
+//! [`check_request`] before it chooses a connection. Then it calls [`check_response`] for each head, [`BodyLength`] for each piece of a body and
 //! [`check_trailers`] at its end. Frames, chunks and field syntax are left to the libraries that parse them; this crate
 //! sees what they hand over.
 //!
@@ -11,14 +11,14 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod received;
 mod request;
 mod response;
 mod violation;
 
 pub use body::BodyLength;
-pub use request::{
-    MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD_BYTES, check_received, check_request, head_bytes,
-};
+pub use received::{check_received, check_received_trailers};
+pub use request::{MAX_REQUEST_FIELDS, MAX_REQUEST_HEAD_BYTES, check_request, head_bytes};
 pub use response::{Framing, MAX_INTERIM_RESPONSES, check_interim, check_response, check_trailers};
 pub use violation::Violation;
 

@@ -4,10 +4,7 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderMap, HeaderValue, Method, Uri, request};
 
-use crate::{
-    BodyLength, FIELD_BYTES, Version, Violation, check_fields, check_te, connection_field,
-    content_length, fields_bytes,
-};
+use crate::{FIELD_BYTES, Violation, check_te, connection_field, content_length, fields_bytes};
 
 /// The most fields of a request.
 pub const MAX_REQUEST_FIELDS: usize = 1_024;
@@ -44,16 +41,6 @@ pub fn check_request(head: &mut request::Parts, body_bytes: Option<u64>) -> Resu
         return Err(Violation::HeadTooLong(MAX_REQUEST_HEAD_BYTES));
     }
     Ok(())
-}
-
-/// Checks the fields of a request that a server has received. Returns how long its body must be.
-///
-/// # Errors
-///
-/// Returns the rule that the head breaks. The request is malformed then, and must not be answered.
-pub fn check_received(version: Version, fields: &HeaderMap) -> Result<BodyLength, Violation> {
-    check_fields(version, fields)?;
-    Ok(BodyLength::new(content_length(fields)?))
 }
 
 /// Returns the length of a head as RFC 9113 section 6.5.2 and RFC 9114 section 4.2.2 count it. These are names and

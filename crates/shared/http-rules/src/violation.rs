@@ -23,12 +23,27 @@ pub enum Violation {
     /// `host` that is no authority, or several.
     #[error("the field \"host\" must be one host with an optional port")]
     Host,
+    /// No `host` over HTTP/1.1, or several.
+    #[error("a request needs one Host header")]
+    OneHost,
+    /// `:authority` that has a user or is no authority.
+    #[error("the pseudo-field \":authority\" must be one host with an optional port")]
+    Authority,
+    /// `host` and `:authority` of different hosts.
+    #[error("the field \"host\" differs from the pseudo-field \":authority\"")]
+    HostDiffers,
+    /// White space around a value.
+    #[error("a value begins or ends with white space")]
+    WhiteSpace,
     /// A `content-length` that is not a number.
     #[error("the field \"content-length\" is not a number")]
     InvalidLength,
     /// Several lengths that differ.
     #[error("there are several content-lengths, and they differ")]
     ConflictingLengths,
+    /// Several lengths that are equal.
+    #[error("there are several content-lengths")]
+    SeveralLengths,
     /// A request's `content-length` that is not the length of its body.
     #[error("the field \"content-length\" says {field}, but the body has {body} bytes")]
     WrongLength {
@@ -77,7 +92,10 @@ impl Violation {
                 "RFC 9110 section 7.6.1, RFC 9113 section 8.2.2, RFC 9114 section 4.2"
             }
             Self::Host => "RFC 9110 section 7.2",
-            Self::InvalidLength | Self::ConflictingLengths => {
+            Self::OneHost => "RFC 9112 section 3.2",
+            Self::Authority | Self::HostDiffers => "RFC 9113 section 8.3.1, RFC 9114 section 4.3.1",
+            Self::WhiteSpace => "RFC 9113 section 8.2.1, RFC 9114 section 4.2",
+            Self::InvalidLength | Self::ConflictingLengths | Self::SeveralLengths => {
                 "RFC 9110 section 8.6, RFC 9112 section 6.3"
             }
             Self::WrongLength { .. } | Self::LengthOfStream => "RFC 9110 section 8.6",

@@ -42,10 +42,15 @@ fn number(violation: Violation) -> usize {
         Violation::BodyTooShort => 15,
         Violation::UnexpectedBody => 16,
         Violation::PseudoField => 17,
+        Violation::OneHost => 18,
+        Violation::Authority => 19,
+        Violation::HostDiffers => 20,
+        Violation::WhiteSpace => 21,
+        Violation::SeveralLengths => 22,
     }
 }
 
-const RULES: usize = 18;
+const RULES: usize = 23;
 
 #[test]
 fn every_rule_has_a_row_for_each_version_that_can_break_it() {

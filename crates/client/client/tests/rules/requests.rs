@@ -16,8 +16,16 @@ pub(crate) struct Row {
     body: Option<&'static str>,
 }
 
-/// What no URL can break: its path begins with a slash, or is empty.
-pub(crate) const INEXPRESSIBLE: &[Violation] = &[Violation::Target];
+/// What no request of an app can break: the path of a URL begins with a slash, or is empty, and the engine writes the
+/// authority, the length and values without white space around them.
+pub(crate) const INEXPRESSIBLE: &[Violation] = &[
+    Violation::Target,
+    Violation::OneHost,
+    Violation::Authority,
+    Violation::HostDiffers,
+    Violation::WhiteSpace,
+    Violation::SeveralLengths,
+];
 
 pub(crate) fn rows() -> Vec<Row> {
     let row = |violation, method, fields: &[(&str, &str)], body| Row {

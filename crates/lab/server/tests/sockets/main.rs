@@ -9,6 +9,7 @@ mod auth;
 mod exchange;
 mod faults;
 mod handshakes;
+mod heads;
 mod http1_abuse;
 mod http2_floods;
 mod http3_floods;

@@ -47,27 +47,6 @@ fn targets() {
 }
 
 #[test]
-fn received_requests_are_checked() {
-    let received = |version, name, value: &'static str| {
-        let fields = HeaderMap::from_iter([(name, HeaderValue::from_static(value))]);
-        check_received(version, &fields).map(|length| length.missing())
-    };
-    for version in [Version::H2, Version::H3] {
-        let closes = received(version, http::header::CONNECTION, "close");
-        assert_eq!(closes, Err(Violation::ConnectionField("connection")));
-        let coded = received(version, http::header::TE, "gzip");
-        assert_eq!(coded, Err(Violation::Te));
-        let none = received(version, http::header::TE, "trailers");
-        assert_eq!(none, Ok(None));
-        assert_eq!(received(version, CONTENT_LENGTH, "5"), Ok(Some(5)));
-        let signed = received(version, CONTENT_LENGTH, "+5");
-        assert_eq!(signed, Err(Violation::InvalidLength));
-    }
-    let closes = received(Version::H1, http::header::CONNECTION, "close");
-    assert_eq!(closes, Ok(None));
-}
-
-#[test]
 fn connection_fields_are_refused() {
     for (name, value) in [
         ("connection", "close"),
