@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use h3::error::{Code, ConnectionError, LocalError, StreamError};
-use h3::quic::SendStream as _;
+use h3::quic::{ConnectionErrorIncoming, SendStream as _};
 use h3::server::RequestStream;
 use h3_quic::{AcceptedRequests, Connection, RecvStream, Refused, SendStream};
 use http::{Request, Response, StatusCode};
@@ -99,17 +99,28 @@ pub(crate) async fn serve(
                 }
             }
             Err(error) => {
-                if let ConnectionError::Local {
-                    error: LocalError::Application { code, reason, .. },
-                } = &error
-                {
-                    context.log_refused(None, &code.to_string(), reason);
-                }
+                log_refused_connection(&error, context);
                 return;
             }
         }
     }
     quic.close(NO_ERROR, b"");
+}
+
+/// Logs the error that ended a connection if it refuses what the client has sent.
+fn log_refused_connection(error: &ConnectionError, context: &ConnectionContext) {
+    match error {
+        ConnectionError::Local {
+            error: LocalError::Application { code, reason, .. },
+        } => context.log_refused(None, &code.to_string(), reason),
+        ConnectionError::Remote(ConnectionErrorIncoming::Undefined(source)) => {
+            if let Some(refused) = source.downcast_ref::<Refused>() {
+                context.log_refused(None, &refused.code().to_string(), &refused.to_string());
+            }
+        }
+        // The client has gone.
+        _ => {}
+    }
 }
 
 /// Logs an error of a request's stream if it refuses what the client has sent. Returns whether it does.

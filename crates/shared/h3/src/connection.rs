@@ -14,6 +14,7 @@ use quinn::ConnectionError;
 use crate::accepted::AcceptedRequests;
 use crate::control::{self, GoAway};
 use crate::convert;
+use crate::incoming::Incoming;
 use crate::recv::RecvStream;
 use crate::reserve::{Bidi, Reserve};
 use crate::role::Role;
@@ -30,6 +31,8 @@ const ENDLESS: &str = "`unfold` ends only when its closure returns None";
 pub struct Connection {
     accept_bidi: BoxStream<'static, Result<Bidi, ConnectionError>>,
     accept_recv: BoxStream<'static, Result<quinn::RecvStream, ConnectionError>>,
+    /// Used on a server's side only.
+    incoming: Incoming,
     open: OpenStreams,
     accepted: Option<AcceptedRequests>,
     go_away: control::Sender,
@@ -47,6 +50,7 @@ impl Connection {
                 Some((connection.accept_uni().await, connection))
             })
             .boxed(),
+            incoming: Incoming::default(),
             open: OpenStreams::new(
                 Reserve::new(connection.clone()),
                 connection,
@@ -95,15 +99,25 @@ impl<B: Buf> quic::Connection<B> for Connection {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Result<RecvStream, ConnectionErrorIncoming>> {
-        let stream = ready!(self.accept_recv.poll_next_unpin(cx)).expect(ENDLESS);
-        let stream = stream.map_err(convert::connection_error)?;
-        let connection = self.open.connection.clone();
-        Poll::Ready(Ok(RecvStream::unidirectional(
-            stream,
-            connection,
-            self.open.max_frame_bytes,
-            self.go_away.clone(),
-        )))
+        loop {
+            if let Poll::Ready(stream) = self.incoming.poll(cx)? {
+                return Poll::Ready(Ok(stream));
+            }
+            let stream = ready!(self.accept_recv.poll_next_unpin(cx)).expect(ENDLESS);
+            let stream = stream.map_err(convert::connection_error)?;
+            let connection = self.open.connection.clone();
+            let is_server = connection.side().is_server();
+            let stream = RecvStream::unidirectional(
+                stream,
+                connection,
+                self.open.max_frame_bytes,
+                self.go_away.clone(),
+            );
+            if !is_server {
+                return Poll::Ready(Ok(stream));
+            }
+            self.incoming.add(stream);
+        }
     }
 
     fn poll_accept_bidi(

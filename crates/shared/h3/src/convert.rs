@@ -31,6 +31,10 @@ impl Refused {
             Self::UnexpectedFrame => Code::H3_FRAME_UNEXPECTED,
             Self::IncompleteFrame => Code::H3_FRAME_ERROR,
             Self::FrameTooLong => Code::H3_EXCESSIVE_LOAD,
+            Self::PushStream | Self::SecondStream => Code::H3_STREAM_CREATION_ERROR,
+            Self::PushId => Code::H3_ID_ERROR,
+            Self::EncoderInstruction => Code::QPACK_ENCODER_STREAM_ERROR,
+            Self::DecoderInstruction => Code::QPACK_DECODER_STREAM_ERROR,
             Self::Undecodable => Code::QPACK_DECOMPRESSION_FAILED,
         }
     }

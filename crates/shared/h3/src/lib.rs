@@ -36,6 +36,9 @@
 //! checked as they arrive. Empty DATA frames are dropped, and a peer that breaks a rule gets the error that RFC 9114
 //! asks for. The caller gets a [`Refused`] as the source of `StreamError::Undefined`.
 //!
+//! On a server's side, push streams, push IDs and the instructions of QPACK are checked too, which h3 ignores. The
+//! caller gets the [`Refused`] as the source of `ConnectionErrorIncoming::Undefined`.
+//!
 //! [`Connection::go_away`] reports which streams the peer will not process, [`Connection::reserve`] whether it allows
 //! another one; h3 reports neither.
 //!
@@ -56,7 +59,9 @@ mod accepted;
 mod connection;
 mod control;
 mod convert;
+mod incoming;
 mod messages;
+mod qpack;
 mod recv;
 mod refused;
 mod reserve;

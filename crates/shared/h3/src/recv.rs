@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
 use h3::error::Code;
-use h3::quic::{self, StreamErrorIncoming, StreamId};
+use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId};
 
-use crate::control::{self, Control};
+use crate::control::{self, Control, Kind};
 use crate::convert::{error_code, read_error, stream_id};
 use crate::messages::Messages;
 use crate::refused::{Refused, RefusedRequest};
@@ -57,7 +58,7 @@ impl RecvStream {
         max_frame_bytes: u64,
         go_away: control::Sender,
     ) -> Self {
-        let control = Control::new(max_frame_bytes, go_away);
+        let control = Control::new(max_frame_bytes, go_away, connection.side().is_server());
         let frames = Frames::Control(control);
         Self::new(stream, connection, Role::Unidirectional, frames)
     }
@@ -96,8 +97,49 @@ impl RecvStream {
         }
     }
 
+    /// Reads the next chunk. Returns false at the end of the stream.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, StreamErrorIncoming>> {
+        // quinn's read future has no state of its own: the waker is stored with the stream, so a
+        // new future per poll loses neither data nor wake-ups.
+        let read = pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx);
+        let checked = match ready!(read) {
+            Ok(Some(chunk)) => self.pass_on(chunk.bytes).map(|()| true),
+            Ok(None) => {
+                self.ended = true;
+                match &self.frames {
+                    Frames::Messages(messages) => messages.end().map(|()| false),
+                    // h3 closes the connection, as a control stream must not end.
+                    Frames::Control(_) => Ok(false),
+                }
+            }
+            Err(error) => {
+                self.ended = true;
+                return Poll::Ready(Err(read_error(error)));
+            }
+        };
+        Poll::Ready(checked.map_err(|refused| self.refuse(refused)))
+    }
+
+    /// Reads until the use of a unidirectional stream is known, and keeps what it reads for h3. Returns nothing for a
+    /// stream that ends before.
+    pub(crate) fn poll_kind(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Kind>, StreamErrorIncoming>> {
+        loop {
+            if let Frames::Control(control) = &self.frames
+                && let Some(kind) = control.kind()
+            {
+                return Poll::Ready(Ok(Some(kind)));
+            }
+            if !ready!(self.poll_chunk(cx))? {
+                return Poll::Ready(Ok(None));
+            }
+        }
+    }
+
     /// Ends the stream, or the whole connection, for what the peer has sent.
-    fn refuse(&mut self, refused: Refused) -> StreamErrorIncoming {
+    pub(crate) fn refuse(&mut self, refused: Refused) -> StreamErrorIncoming {
         self.ended = true;
         self.refused.set(refused);
         let code = error_code(refused.code().value());
@@ -105,6 +147,11 @@ impl RecvStream {
         let is_flood = refused == Refused::FrameTooLong && self.role != Role::Response;
         if refused.ends_connection() || is_flood {
             self.connection.close(code, refused.to_string().as_bytes());
+            // h3 would call any other error of a control stream its end.
+            if matches!(&self.frames, Frames::Control(control) if control.is_of_client()) {
+                let connection_error = ConnectionErrorIncoming::Undefined(Arc::new(refused));
+                return StreamErrorIncoming::ConnectionErrorIncoming { connection_error };
+            }
         } else {
             // An error means the stream has ended already: nothing is left to stop.
             self.stream.stop(code).ok();
@@ -124,30 +171,8 @@ impl quic::RecvStream for RecvStream {
             if let Some(bytes) = self.passed.pop_front() {
                 return Poll::Ready(Ok(Some(bytes)));
             }
-            // quinn's read future has no state of its own: the waker is stored with the stream, so a
-            // new future per poll loses neither data nor wake-ups.
-            let read = pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx);
-            let checked = match ready!(read) {
-                Ok(Some(chunk)) => self.pass_on(chunk.bytes),
-                Ok(None) => {
-                    self.ended = true;
-                    let end = match &self.frames {
-                        Frames::Messages(messages) => messages.end(),
-                        // h3 closes the connection, as a control stream must not end.
-                        Frames::Control(_) => Ok(()),
-                    };
-                    if end.is_ok() {
-                        return Poll::Ready(Ok(None));
-                    }
-                    end
-                }
-                Err(error) => {
-                    self.ended = true;
-                    return Poll::Ready(Err(read_error(error)));
-                }
-            };
-            if let Err(refused) = checked {
-                return Poll::Ready(Err(self.refuse(refused)));
+            if !ready!(self.poll_chunk(cx))? {
+                return Poll::Ready(Ok(None));
             }
         }
     }

@@ -18,6 +18,17 @@ pub enum Refused {
     NoResponse,
     /// A frame other than DATA is longer than this side accepts (RFC 9114 section 10.5).
     FrameTooLong,
+    /// A client opened a push stream (RFC 9114 section 6.2.2).
+    PushStream,
+    /// A second stream of QPACK instructions of one kind (RFC 9204 section 4.2).
+    SecondStream,
+    /// A push that was never promised is cancelled, or the largest push ID is reduced (RFC 9114 sections 7.2.3 and
+    /// 7.2.7).
+    PushId,
+    /// An instruction for the dynamic table, which this side does not offer (RFC 9204 section 4.3).
+    EncoderInstruction,
+    /// An instruction about the dynamic table, which this side does not use (RFC 9204 section 4.4).
+    DecoderInstruction,
     /// A field section refers to the dynamic table, which this side does not offer, or is cut short (RFC 9204
     /// section 2.2).
     Undecodable,
@@ -27,7 +38,14 @@ impl Refused {
     /// Reports whether the rule concerns the connection, so that all its streams end.
     pub(crate) fn ends_connection(self) -> bool {
         match self {
-            Self::UnexpectedFrame | Self::IncompleteFrame | Self::Undecodable => true,
+            Self::UnexpectedFrame
+            | Self::IncompleteFrame
+            | Self::PushStream
+            | Self::SecondStream
+            | Self::PushId
+            | Self::EncoderInstruction
+            | Self::DecoderInstruction
+            | Self::Undecodable => true,
             Self::PseudoField | Self::NoResponse | Self::FrameTooLong => false,
         }
     }
@@ -39,6 +57,15 @@ impl Refused {
             Self::IncompleteFrame => "the stream ended inside a frame",
             Self::NoResponse => "the stream ended before a final response",
             Self::FrameTooLong => "frame too long",
+            Self::PushStream => "a client cannot push",
+            Self::SecondStream => "a second stream of QPACK instructions",
+            Self::PushId => "a push ID that is not promised or is reduced",
+            Self::EncoderInstruction => {
+                "an instruction exceeds the dynamic table, which has no room"
+            }
+            Self::DecoderInstruction => {
+                "an instruction concerns the dynamic table, which is not used"
+            }
             Self::Undecodable => "a field section cannot be decoded",
         }
     }

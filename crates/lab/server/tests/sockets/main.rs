@@ -13,6 +13,7 @@ mod heads;
 mod http1_abuse;
 mod http2_floods;
 mod http3_floods;
+mod http3_streams;
 mod limits;
 mod log;
 mod messages;
