@@ -10,6 +10,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
+use std::process::Command;
 
 use common::study::assert_complete;
 use common::{CommandOutput, Sandbox, User};
@@ -47,7 +48,7 @@ const ORDINARY: Outcomes = [Denied, Allowed];
 
 /// Every attempt of the probe.
 #[rustfmt::skip] // A table.
-const ATTEMPTS: [(&str, Outcomes); 63] = [
+const ATTEMPTS: [(&str, Outcomes); 69] = [
     ("write a file to its own home", ALWAYS),
     ("find a file that another cell wrote to its home", NEVER),
     ("write a file to its own `/tmp`", ALWAYS),
@@ -80,6 +81,11 @@ const ATTEMPTS: [(&str, Outcomes); 63] = [
     ("reach the machine's files through its root", NEVER),
     ("trace the bench's init", NEVER),
     ("enter its network namespace", NEVER),
+    ("open its terminal", NEVER),
+    ("type into its terminal (TIOCSTI)", NEVER),
+    ("take the foreground of its terminal (tcsetpgrp)", NEVER),
+    ("find a terminal of the machine", NEVER),
+    ("make a pseudo-terminal", NEVER),
     ("have a capability", NEVER),
     ("gain a capability by an exec (bounding set)", NEVER),
     ("gain privileges from a set-user-ID program", NEVER),
@@ -103,13 +109,14 @@ const ATTEMPTS: [(&str, Outcomes); 63] = [
     ("connect to an abstract Unix socket of the machine", NEVER),
     ("connect to the machine's loopback", NEVER),
     ("connect to another machine", NEVER),
+    ("find a network device of the machine (`/sys`)", NEVER),
     ("open a raw socket", NEVER),
     ("open a packet socket", NEVER),
     ("open a socket to the hypervisor (vsock)", NEVER),
     ("open a socket to the kernel's ciphers", NEVER),
     ("use 5 GiB of private memory", NEVER),
     ("write a file of 2 GiB", NEVER),
-    ("write files of more than 1 GiB in all", NEVER),
+    ("write more than 1 GiB to its own folders", NEVER),
     ("start more than 4,096 processes", ORDINARY),
 ];
 
@@ -148,6 +155,22 @@ fn attempts_end_as_documented() {
     }
 }
 
+/// Returns a command that runs `commute` with a controlling terminal, which a driver must not reach.
+fn on_terminal(sandbox: &Sandbox, user: User, args: &[&str]) -> Command {
+    let commute = sandbox.commute_as(user, args);
+    if common::find_program("script").is_none() {
+        return commute;
+    }
+    let program = commute.get_program().to_str().unwrap();
+    // On a terminal it would draw.
+    let args = args.join(" ");
+    let line = format!("'{program}' {args} >printed 2>&1; code=$?; cat printed; exit $code");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]);
+    sandbox.configure(&mut command, user);
+    command
+}
+
 /// Runs two cells of the probe. Returns the outcomes in the second.
 fn probe(user: User) -> BTreeMap<String, Outcome> {
     let sandbox = Sandbox::new();
@@ -180,7 +203,7 @@ fn probe(user: User) -> BTreeMap<String, Outcome> {
          [[arm]]\nstack = \"probe\"\nprotocol = \"h2\"\n[[step]]\ncall = \"echo\"\n",
     );
     let args = ["run", "probe.toml", "--out", "run", "--no-self-test"];
-    let output = CommandOutput::of(sandbox.commute_as(user, &args)).exits_with(0);
+    let output = CommandOutput::of(on_terminal(&sandbox, user, &args)).exits_with(0);
     let data = sandbox.records("run");
     assert_complete(&data);
     for dir in PRIVATE {

@@ -25,7 +25,8 @@ pub struct Confinement {
 
 /// The file systems, the IPC namespace and the cgroup of confined programs, which share them.
 ///
-/// They see the machine's folders read-only. Of `/tmp`, `/var/tmp`, `/dev/shm` and `/run` they have their own, in memory,
+/// They have the most common devices, no terminals, and the network devices of the bench in `/sys`. They see the
+/// machine's other folders read-only. Of `/tmp`, `/var/tmp`, `/dev/shm` and `/run` they have their own, in memory,
 /// empty at first and gone at the end. Folders of data, such as `/home`, `/var` and everything unusual at the top level,
 /// are empty for them but for what is listed here and in [`crate::BenchOptions::visible`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

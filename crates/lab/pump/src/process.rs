@@ -34,7 +34,8 @@ pub struct Spawn {
     pub cwd: Option<PathBuf>,
     /// Descriptors, each with its number in the process. 0, 1 and 2 are `/dev/null` unless listed.
     pub fds: Vec<(OwnedFd, RawFd)>,
-    /// Runs the process in the foreground of the terminal on one of its descriptors 0 to 2.
+    /// Runs the process in the foreground of the terminal on one of its descriptors 0 to 2. Otherwise it has no
+    /// controlling terminal.
     pub foreground: bool,
     /// Another user, lower limits and fewer system calls.
     pub confinement: Option<Confinement>,

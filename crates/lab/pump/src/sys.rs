@@ -273,8 +273,11 @@ pub(crate) fn kill_others() -> io::Result<()> {
     }
 }
 
-/// Prepares a forked child for exec: a process group of its own, the terminal if it is to run in
-/// the foreground, default signal handling.
+/// Prepares a forked child for exec: the terminal if it is to run in the foreground, otherwise none, and default signal
+/// handling. The child leads a process group either way.
+///
+/// A program that keeps the controlling terminal can type commands into the user's shell (`TIOCSTI`). A session of its
+/// own takes the terminal away from it, also from `/dev/tty`.
 ///
 /// Everything here is async-signal-safe, as the forking process has many threads.
 pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
@@ -286,8 +289,10 @@ pub(crate) fn prepare_exec(foreground: bool) -> io::Result<()> {
         let mut ttou = none;
         libc::sigaddset(&mut ttou, libc::SIGTTOU);
         libc::sigprocmask(libc::SIG_SETMASK, &ttou, std::ptr::null_mut());
-        check(libc::setpgid(0, 0))?;
-        if foreground {
+        if !foreground {
+            check(libc::setsid())?;
+        } else {
+            check(libc::setpgid(0, 0))?;
             for fd in 0..3 {
                 if libc::tcsetpgrp(fd, libc::getpgrp()) == 0 {
                     break;

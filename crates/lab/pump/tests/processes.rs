@@ -214,6 +214,37 @@ fn foreground_process_gets_the_terminal_and_its_signals() {
     );
 }
 
+/// With a controlling terminal it could type commands into the shell that started the bench.
+#[test]
+fn background_process_has_no_controlling_terminal() {
+    if common::bench().is_none() {
+        return;
+    }
+    let peer = common::peer();
+    // The seventh field is the controlling terminal, 0 for none (proc_pid_stat(5)).
+    let terminal = "cut -d\\  -f7 /proc/self/stat; exec 2>/dev/null </dev/tty && echo opened";
+    let run = |verb: &str| {
+        let command = format!("{} {verb} sh -c '{terminal}'", peer.display());
+        Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .stdin(Stdio::null())
+            .output()
+    };
+    let Ok(background) = run("background") else {
+        return testing::skip("script (util-linux), which makes a terminal, is missing");
+    };
+    let background = String::from_utf8(background.stdout).unwrap();
+    assert!(
+        background.starts_with("0\r\n") && !background.contains("opened"),
+        "{background}"
+    );
+    let foreground = String::from_utf8(run("foreground").unwrap().stdout).unwrap();
+    assert!(
+        !foreground.starts_with("0\r\n") && foreground.contains("opened"),
+        "{foreground}"
+    );
+}
+
 #[test]
 fn all_tests_pass_without_privileges() {
     common::rerun_without_privileges("all_tests_pass_without_privileges");

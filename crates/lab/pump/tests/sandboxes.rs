@@ -198,6 +198,38 @@ fn links_lead_to_listed_files() {
     }
 }
 
+#[test]
+fn devices_are_few_and_no_terminals() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let sandbox = make(&mut bench, Sandbox::default());
+    let printed = shell(&mut bench, sandbox, "ls -A /dev");
+    let names: Vec<&str> = printed.lines().collect();
+    let expected = [
+        "fd", "full", "null", "random", "shm", "stderr", "stdin", "stdout", "urandom", "zero",
+    ];
+    assert_eq!(names, expected);
+    let uses = "head -c 4 /dev/urandom /dev/zero >/dev/null && echo text | cat /dev/stdin \
+                && ! echo x 2>/dev/null >/dev/full && echo full";
+    assert_eq!(shell(&mut bench, sandbox, uses), "text\nfull\n");
+}
+
+/// The devices in `/sys` are those of the namespace of whoever mounted it.
+#[test]
+fn network_devices_of_the_machine_are_hidden() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let sandbox = make(&mut bench, Sandbox::default());
+    // Those of the init process: its ends of the link.
+    let devices = shell(&mut bench, sandbox, "ls /sys/class/net");
+    assert_eq!(devices, "client\nlo\nserver\n");
+    let has_cgroups = fs::read_dir("/sys/fs/cgroup").is_ok_and(|mut dir| dir.next().is_some());
+    let cgroups = shell(&mut bench, sandbox, "ls /sys/fs/cgroup");
+    assert_eq!(!cgroups.is_empty(), has_cgroups, "{cgroups}");
+}
+
 /// Of a process that forks and exits, a list of processes names none that a signal still reaches.
 #[test]
 fn processes_that_fork_and_exit_end_with_their_cell() {

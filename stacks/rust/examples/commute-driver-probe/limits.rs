@@ -34,7 +34,10 @@ pub(crate) fn attempts() -> Vec<Tried> {
     vec![
         tried("use 5 GiB of private memory", use_memory()),
         tried("write a file of 2 GiB", long),
-        tried("write files of more than 1 GiB in all", first.and(second)),
+        tried(
+            "write more than 1 GiB to its own folders",
+            first.and(second),
+        ),
         tried("start more than 4,096 processes", processes),
     ]
 }

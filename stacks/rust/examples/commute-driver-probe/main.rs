@@ -16,6 +16,7 @@ mod limits;
 mod network;
 mod privileges;
 mod processes;
+mod terminal;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -63,6 +64,7 @@ fn try_all(machine: &Machine) -> BTreeMap<String, String> {
         files::attempts(machine),
         processes::attempts(),
         privileges::attempts(),
+        terminal::attempts(),
         network::attempts(machine),
         limits::attempts(),
     ]

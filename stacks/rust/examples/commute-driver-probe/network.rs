@@ -1,5 +1,6 @@
 //! Attempts at sockets: of the machine, of its network, and of rare families.
 
+use std::fs;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::linux::net::SocketAddrExt as _;
@@ -8,6 +9,8 @@ use std::time::Duration;
 
 use crate::attempt::{Machine, Tried, check, tried};
 
+/// The loopback, and the lab's ends of the link.
+const BENCH_DEVICES: [&str; 3] = ["lo", "client", "server"];
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn attempts(machine: &Machine) -> Vec<Tried> {
@@ -39,6 +42,10 @@ pub(crate) fn attempts(machine: &Machine) -> Vec<Tried> {
             connect(&machine.address),
         ),
         tried("connect to another machine", connect("192.0.2.1:80")),
+        tried(
+            "find a network device of the machine (`/sys`)",
+            other_device(),
+        ),
         tried("open a raw socket", socket(libc::AF_INET, libc::SOCK_RAW)),
         tried(
             "open a packet socket",
@@ -53,4 +60,15 @@ pub(crate) fn attempts(machine: &Machine) -> Vec<Tried> {
             socket(libc::AF_ALG, libc::SOCK_SEQPACKET),
         ),
     ]
+}
+
+/// Finds a network device besides those of the bench.
+fn other_device() -> io::Result<()> {
+    for entry in fs::read_dir("/sys/class/net")? {
+        let name = entry?.file_name();
+        if BENCH_DEVICES.iter().all(|device| name != *device) {
+            return Ok(());
+        }
+    }
+    Err(io::Error::other("none"))
 }

@@ -11,15 +11,16 @@ fn main() {
     let result = match verb[..] {
         ["init"] => pump::init_main(),
         ["facts"] => facts(),
-        ["foreground", program, ref args @ ..] => foreground(program, args),
+        ["foreground", program, ref args @ ..] => run(true, program, args),
+        ["background", program, ref args @ ..] => run(false, program, args),
         ["serve", address] => serve(address),
         ["fetch", address, bytes] => fetch(address, bytes),
         ["burst", address, size, count] => burst(address, size, count),
         ["burn", ms] => burn(ms),
         _ => {
             eprintln!(
-                "usage: pump-peer init | facts | foreground PROGRAM ARGS | serve ADDRESS | \
-                 fetch ADDRESS BYTES | burst ADDRESS SIZE COUNT | burn MS"
+                "usage: pump-peer init | facts | foreground PROGRAM ARGS | background PROGRAM ARGS | \
+                 serve ADDRESS | fetch ADDRESS BYTES | burst ADDRESS SIZE COUNT | burn MS"
             );
             std::process::exit(2);
         }
@@ -36,8 +37,8 @@ fn facts() -> io::Result<()> {
     Ok(())
 }
 
-/// Runs a program at the client with this process's terminal, and prints how it ended.
-fn foreground(program: &str, args: &[&str]) -> io::Result<()> {
+/// Runs a program at the client with this process's streams, and prints how it ended.
+fn run(foreground: bool, program: &str, args: &[&str]) -> io::Result<()> {
     let clone = |fd: BorrowedFd<'_>| fd.try_clone_to_owned();
     let spawn = pump::Spawn {
         program: program.into(),
@@ -48,7 +49,7 @@ fn foreground(program: &str, args: &[&str]) -> io::Result<()> {
             (clone(io::stdout().as_fd())?, 1),
             (clone(io::stderr().as_fd())?, 2),
         ],
-        foreground: true,
+        foreground,
         ..pump::Spawn::default()
     };
     let mut bench = bench()?;

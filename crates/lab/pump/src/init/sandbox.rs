@@ -3,7 +3,7 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use super::namespaces::RESOLVER_FILES;
@@ -11,17 +11,30 @@ use crate::confinement::Sandbox;
 use crate::{mounts, sys};
 
 /// Folders at the top level that hold programs or belong to the kernel. They stay as they are, read-only.
-const SYSTEM: [&str; 15] = [
-    "bin", "dev", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin",
-    "snap", "sys", "usr",
+const SYSTEM: [&str; 14] = [
+    "bin", "etc", "gnu", "lib", "lib32", "lib64", "libx32", "nix", "opt", "proc", "sbin", "snap",
+    "sys", "usr",
 ];
 /// Folders of which programs get their own, with these permissions.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
 const PRIVATE_MODE: u32 = 0o1777;
-/// The message queues of the machine.
-const QUEUES: &str = "/dev/mqueue";
-/// A socket where no systemd runs.
-const LOG_SOCKET: &str = "/dev/log";
+/// The devices that programs get. There are no terminals among them.
+const DEVICES: [&str; 5] = [
+    "/dev/full",
+    "/dev/null",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/zero",
+];
+/// Links beside the devices.
+const DEVICE_LINKS: [(&str, &str); 4] = [
+    ("/dev/fd", "/proc/self/fd"),
+    ("/dev/stdin", "/proc/self/fd/0"),
+    ("/dev/stdout", "/proc/self/fd/1"),
+    ("/dev/stderr", "/proc/self/fd/2"),
+];
+/// Runtimes read the limits of their cgroup.
+const CGROUPS: &str = "/sys/fs/cgroup";
 /// Others may enter the folder.
 const SEARCHABLE: u32 = 0o001;
 /// Linux follows no more links than this (path_resolution(7)).
@@ -89,17 +102,22 @@ pub(crate) fn enter(sandbox: &Sandbox, visible: &[PathBuf], hidden: &[PathBuf]) 
     for file in RESOLVER_FILES.map(Path::new) {
         bound.extend(Bound::all(file, &roots, false)?);
     }
+    let mut devices = Vec::new();
+    for device in DEVICES.map(Path::new) {
+        devices.extend(Bound::all(device, &roots, false)?);
+    }
+    hide_network_devices()?;
     hide(&roots, sandbox.max_file_bytes)?;
     for dir in PRIVATE.map(Path::new) {
         make_private(dir, &roots)?;
     }
+    devices.iter().try_for_each(Bound::mount)?;
+    for (link, target) in DEVICE_LINKS {
+        symlink(target, link)?;
+    }
     // What links lead to before the links, and a folder before those in it.
     bound.sort_by(|a, b| (a.links, &a.path).cmp(&(b.links, &b.path)));
     bound.iter().try_for_each(Bound::mount)?;
-    if fs::symlink_metadata(LOG_SOCKET).is_ok_and(|found| !found.is_symlink()) {
-        let null = Path::new("/dev/null");
-        mounts::mount(null, Path::new(LOG_SOCKET), c"", libc::MS_BIND, c"")?;
-    }
     if let Some(home) = &sandbox.home {
         fs::create_dir_all(home)?;
         fs::set_permissions(home, Permissions::from_mode(0o700))?;
@@ -118,7 +136,7 @@ fn roots(sandbox: &Sandbox, listed: &[PathBuf], hidden: &[PathBuf]) -> io::Resul
             roots.push(entry.path());
         }
     }
-    let named = PRIVATE.iter().chain([&QUEUES]).map(Path::new);
+    let named = PRIVATE.iter().map(Path::new);
     let named = named.chain(hidden.iter().map(PathBuf::as_path));
     roots.extend(named.filter_map(|dir| dir.canonicalize().ok()));
     if sandbox.user.is_some() {
@@ -157,6 +175,19 @@ fn hide(roots: &[PathBuf], max_bytes: u64) -> io::Result<()> {
     others.iter().enumerate().try_for_each(mount)?;
     // Last, as it hides the others' folders.
     mount((others.len(), stage))
+}
+
+/// Mounts a `/sys` without the machine's network devices: it has those of this network namespace. Does nothing where
+/// Linux refuses it, as without privileges in a container that masks parts of `/sys`.
+fn hide_network_devices() -> io::Result<()> {
+    let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
+    let cgroups = rustix::fs::open(CGROUPS, flags, rustix::fs::Mode::empty());
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC | libc::MS_RDONLY;
+    let mounted = mounts::mount(Path::new("sysfs"), Path::new("/sys"), c"sysfs", flags, c"");
+    let (Ok(()), Ok(cgroups)) = (mounted, cgroups) else {
+        return Ok(());
+    };
+    bind(&cgroups, Path::new(CGROUPS))
 }
 
 /// Makes a private folder, unless the machine has none of this name.
@@ -231,9 +262,7 @@ impl Bound {
             fs::create_dir_all(self.path.parent().unwrap_or(Path::new("/")))?;
             fs::File::create(&self.path)?;
         }
-        let source = PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_raw_fd()));
-        let bind = libc::MS_BIND | libc::MS_REC;
-        mounts::mount(&source, &self.path, c"", bind, c"")
+        bind(&self.handle, &self.path)
     }
 
     /// Reports whether the path leads to the file already: a link that is in a bound folder.
@@ -248,6 +277,13 @@ impl Bound {
         let read_only = libc::MS_BIND | libc::MS_REMOUNT | libc::MS_RDONLY;
         mounts::mount(Path::new("none"), &self.path, c"", read_only, c"")
     }
+}
+
+/// Mounts an open file or folder, with the mounts in it, at a path.
+fn bind(handle: &OwnedFd, path: &Path) -> io::Result<()> {
+    let source = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+    let flags = libc::MS_BIND | libc::MS_REC;
+    mounts::mount(&source, path, c"", flags, c"")
 }
 
 /// Returns the names of a file: that without links, the path itself and those of the links on the way. With each comes
