@@ -26,6 +26,10 @@ const END_GRACE: Duration = Duration::from_secs(1);
 /// A killed process may first finish a write to a slow disk.
 const END_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// Most children to reap before others may have the table: programs can leave orphans faster than these are reaped.
+const REAP_BATCH: usize = 256;
+/// Most processes that an error lists.
+const NAMED_IN_ERROR: usize = 10;
 
 /// The processes that the owner started.
 #[derive(Clone, Default)]
@@ -62,7 +66,10 @@ impl Reaper {
         std::thread::spawn(move || {
             loop {
                 sys::wait_child_signal();
-                collector.collect();
+                while collector.collect() {
+                    // The lock is not fair: without a pause the others would not get it.
+                    std::thread::sleep(POLL_INTERVAL);
+                }
             }
         });
         reaper
@@ -197,14 +204,19 @@ impl Reaper {
                 return Ok(killed);
             }
             if started.elapsed() > END_LIMIT {
+                let left = others();
                 return Err(io::Error::other(format!(
-                    "processes {:?} could not be killed",
-                    others()
+                    "{} processes could not be killed: {:?} ...",
+                    left.len(),
+                    &left[..left.len().min(NAMED_IN_ERROR)]
                 )));
             }
             if started.elapsed() > END_GRACE {
-                let names = others().into_iter().map(name_of);
-                killed.extend(names.filter(|name| !name.is_empty()));
+                // Once: there may be tens of thousands, and no further ones start after they are killed.
+                if killed.is_empty() {
+                    let names = others().into_iter().map(name_of);
+                    killed.extend(names.filter(|name| !name.is_empty()));
+                }
                 // All at once: a process that forks and exits is gone before a signal to it alone.
                 sys::kill_others()?;
             }
@@ -227,9 +239,13 @@ impl Reaper {
         self.lock().ended_cpu_ns[side as usize]
     }
 
-    fn collect(&self) {
+    /// Reaps at most [`REAP_BATCH`] children. Returns whether there may be more.
+    fn collect(&self) -> bool {
         let mut table = self.lock();
-        while let Some(child) = sys::reap() {
+        for _ in 0..REAP_BATCH {
+            let Some(child) = sys::reap() else {
+                return false;
+            };
             let Some(process) = table.running.get_mut(&child.pid) else {
                 continue;
             };
@@ -248,6 +264,7 @@ impl Reaper {
             table.running.remove(&child.pid);
             table.ended_cpu_ns[side as usize] += child.cpu_ns;
         }
+        true
     }
 
     fn lock(&self) -> MutexGuard<'_, ProcessTable> {
@@ -350,4 +367,37 @@ fn parent(pid: i32) -> Option<i32> {
         .nth(1)?
         .parse()
         .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Starting a program takes the same lock.
+    #[test]
+    fn lock_is_released_before_all_children_are_reaped() {
+        let reaper = Reaper::default();
+        let (mut all_ended, inherited) = io::pipe().expect("a pipe");
+        // A process of its own, since collecting takes the children of other tests, too. It only makes system calls.
+        let Some(parent) = sys::fork().expect("a process") else {
+            for _ in 0..=REAP_BATCH {
+                match sys::fork() {
+                    Ok(None) => sys::exit_now(0),
+                    Ok(Some(_)) => {}
+                    Err(_) => sys::exit_now(2),
+                }
+            }
+            drop(inherited);
+            let read = io::Read::read(&mut all_ended, &mut [0]);
+            std::thread::sleep(POLL_INTERVAL * 50);
+            let more = reaper.collect();
+            let left = sys::reap().is_some();
+            sys::exit_now(i32::from(read.is_err() || !more || !left));
+        };
+        drop(inherited);
+        let parent = rustix::process::Pid::from_raw(parent);
+        let ended = rustix::process::waitpid(parent, rustix::process::WaitOptions::empty());
+        let (_, status) = ended.expect("it is a child").expect("it has ended");
+        assert_eq!(status.exit_status(), Some(0));
+    }
 }
