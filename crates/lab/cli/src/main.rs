@@ -64,7 +64,7 @@ enum Verb {
     /// First process of a bench; started by commute itself.
     #[command(hide = true)]
     BenchInit,
-    /// Starts a codec runner as another user; started by commute itself.
+    /// Runs a codec runner confined; started by commute itself.
     #[command(hide = true)]
     Confined(verb::confined::Args),
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
+#[path = "confinement/runners.rs"]
+mod runners;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -126,12 +128,9 @@ fn attempts_end_as_documented() {
     let (prose, _) = page.split_once(NOTE).expect("the page has the note");
     let mut page = [prose, NOTE, INTRO].concat();
     for (attempt, [root, ordinary]) in ATTEMPTS {
-        let word = |outcome| match outcome {
-            Allowed => "**possible**",
-            Denied => "no",
-        };
         page += &format!("| {attempt} | {} | {} |\n", word(root), word(ordinary));
     }
+    page += &runners::table();
     testing::golden(PAGE, &page);
 
     for user in common::users() {
@@ -169,6 +168,13 @@ fn on_terminal(sandbox: &Sandbox, user: User, args: &[&str]) -> Command {
     command.args(["-qec", &line, "/dev/null"]);
     sandbox.configure(&mut command, user);
     command
+}
+
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Allowed => "**possible**",
+        Denied => "no",
+    }
 }
 
 /// Runs two cells of the probe. Returns the outcomes in the second.

@@ -27,6 +27,7 @@ mod bench;
 mod html;
 mod runner;
 mod table;
+mod threads;
 
 pub use bench::{Bench, Options, Progress};
 pub use driver::codec_runner::{CodecEntry, Part};

@@ -1,10 +1,8 @@
 //! A runner's process and the conversation with it. Every wait has a deadline, and nothing the
 //! runner says is trusted.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use driver::codec_runner::{
@@ -13,6 +11,8 @@ use driver::codec_runner::{
 use driver::process::{Process, Started};
 use driver::{Channel, ChannelError, printable};
 use messages::Name;
+
+use crate::threads::{self, Threads};
 
 /// Time for a start, or for one loop, on a slow and busy machine.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -30,12 +30,16 @@ pub struct Program {
     pub command: Vec<String>,
     /// The user that it runs as, if not the caller: it is given the files that runners exchange.
     pub user: Option<u32>,
+    /// Whether the command is `commute confined`, whose grandchild is the program.
+    pub is_confined: bool,
 }
 
 /// A running runner, after `hello` and `setup`.
 pub struct Runner {
     channel: Channel,
     process: Process,
+    /// The process that encodes and decodes.
+    program: u32,
     hello: Hello,
 }
 
@@ -87,9 +91,6 @@ impl RunnerError {
     }
 }
 
-/// For each thread, how long it has run and how long it has waited for a core, in ns.
-pub(crate) type Threads = BTreeMap<OsString, (u64, u64)>;
-
 /// Makes the task of a codec entry and a message.
 pub(crate) fn task(entry: &CodecEntry, message: Name) -> Task {
     Task {
@@ -115,6 +116,7 @@ impl Runner {
         let channel = Channel::new(read, write, LINE_LIMIT_BYTES).map_err(fail)?;
         let mut runner = Self {
             channel,
+            program: process.id(),
             process,
             hello: Hello {
                 version: 0,
@@ -129,6 +131,9 @@ impl Runner {
             Reply::Hello(hello) => checked(hello, runtime).map_err(|p| runner.broken(&p))?,
             other => return Err(runner.unexpected(other, "hello")),
         };
+        if program.is_confined {
+            runner.program = threads::grandchild(runner.program).unwrap_or(runner.program);
+        }
         let schema_file = schema_file.to_owned();
         match runner.ask(&Request::Setup { schema_file }, "ready")? {
             Reply::Ready => Ok(runner),
@@ -230,19 +235,9 @@ impl Runner {
         }
     }
 
-    /// Reads how long each thread has run and waited for a core so far (`schedstat`).
+    /// Reads how long each thread has run and waited for a core so far.
     pub(crate) fn threads(&self) -> Threads {
-        let tasks = PathBuf::from(format!("/proc/{}/task", self.process.id()));
-        let Ok(tasks) = std::fs::read_dir(tasks) else {
-            return Threads::new();
-        };
-        let thread = |task: std::fs::DirEntry| {
-            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-            let mut figures = text.split_whitespace().map(str::parse::<u64>);
-            let (ran, waited) = (figures.next()?.ok()?, figures.next()?.ok()?);
-            Some((task.file_name(), (ran, waited)))
-        };
-        tasks.filter_map(|task| thread(task.ok()?)).collect()
+        threads::read(self.program)
     }
 
     fn ask(&mut self, request: &Request, awaited: &'static str) -> Result<Reply, RunnerError> {
@@ -295,19 +290,6 @@ impl Drop for Runner {
     }
 }
 
-/// Returns how long the thread that ran most between two readings waited for a core. The other
-/// threads are the runtime's own, and their waiting is normal.
-pub(crate) fn waited_ns(before: &Threads, after: &Threads) -> u64 {
-    let since = after.iter().map(|(thread, (ran, waited))| {
-        let (ran_before, waited_before) = before.get(thread).copied().unwrap_or((0, 0));
-        (
-            ran.saturating_sub(ran_before),
-            waited.saturating_sub(waited_before),
-        )
-    });
-    since.max().map_or(0, |(_, waited)| waited)
-}
-
 /// Checks a hello: version, runtime, printable words, unique codecs.
 fn checked(hello: Hello, runtime: &str) -> Result<Hello, String> {
     if hello.version != VERSION {
@@ -347,18 +329,6 @@ fn checked(hello: Hello, runtime: &str) -> Result<Hello, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_busiest_threads_waiting_counts() {
-        let threads = |figures: &[(&str, u64, u64)]| -> Threads {
-            let thread = |(id, ran, waited): &(&str, u64, u64)| (id.into(), (*ran, *waited));
-            figures.iter().map(thread).collect()
-        };
-        let before = threads(&[("1", 1_000, 50), ("2", 9_000, 700)]);
-        let after = threads(&[("1", 6_000, 80), ("2", 9_100, 5_000), ("3", 200, 900)]);
-        assert_eq!(waited_ns(&before, &after), 30);
-        assert_eq!(waited_ns(&Threads::new(), &Threads::new()), 0);
-    }
 
     #[test]
     fn hellos_are_checked() {

@@ -20,7 +20,7 @@ pub(crate) const ORIGIN_NAMES: [&str; 1 + MAX_ORIGINS] = [
     "origin-4.test",
 ];
 /// What drivers and codec runners may be and use, and servers but for their user, when the lab runs as root.
-pub const CONFINEMENT: Confinement = Confinement {
+pub(crate) const CONFINEMENT: Confinement = Confinement {
     // Linux's overflow user, usually called nobody.
     user: Some(65534),
     // Threads count, too; a JVM has about 50.
@@ -71,7 +71,7 @@ fn options(exe: &Path, jobs: usize) -> BenchOptions {
 
 /// Returns the files and folders that every driver and server may need: the stacks, which share code, and the binary,
 /// beside which are libraries.
-fn visible(lab: &Lab) -> Vec<PathBuf> {
+pub(crate) fn visible(lab: &Lab) -> Vec<PathBuf> {
     let commute = &lab.home.commute;
     let mut paths = BTreeSet::from([lab.home.root.join("stacks"), commute.clone()]);
     let home = std::env::home_dir();
@@ -91,7 +91,7 @@ fn may_be_entered(dir: &Path) -> bool {
 }
 
 /// Returns what a command needs besides: the runtime of its program, and the files and folders that it names.
-fn named_by(command: &[String]) -> Vec<PathBuf> {
+pub(crate) fn named_by(command: &[String]) -> Vec<PathBuf> {
     let words = command.iter().map(Path::new);
     let named = words.filter(|word| word.is_absolute() && word.exists());
     let program = command.first().map(Path::new);
@@ -179,28 +179,5 @@ fn sandbox(user: Option<u32>) -> Sandbox {
         max_memory_bytes: CONFINEMENT.max_memory_bytes,
         max_processes: CONFINEMENT.max_processes.unwrap_or(0),
         ..Sandbox::default()
-    }
-}
-
-impl Lab {
-    /// Returns the command that starts a codec runner, and the user that it runs as if not the
-    /// caller: as root, runners are confined as drivers are.
-    /// `folder` is the one that it may write to besides its home.
-    pub fn confined(&self, command: &[String], folder: &str) -> (Vec<String>, Option<u32>) {
-        if !rustix::process::geteuid().is_root() {
-            return (command.to_vec(), None);
-        }
-        let mut words = vec![
-            self.home.commute.display().to_string(),
-            "confined".to_owned(),
-            "--writable".to_owned(),
-            folder.to_owned(),
-        ];
-        for dir in visible(self).into_iter().chain(named_by(command)) {
-            words.extend(["--visible".to_owned(), dir.display().to_string()]);
-        }
-        words.push("--".to_owned());
-        words.extend_from_slice(command);
-        (words, CONFINEMENT.user)
     }
 }

@@ -30,10 +30,10 @@ mod lab;
 mod network;
 mod relay;
 mod run;
+mod runners;
 mod stacks;
 mod toml_file;
 
-pub use bench::CONFINEMENT;
 pub use cell::external::PROBES_PER_CELL;
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};
 pub use doctor::{
@@ -51,6 +51,7 @@ pub use lab::Lab;
 pub use network::find as find_network;
 pub use relay::{FarEnd, Relay};
 pub use run::{Ended, Event, RunOptions};
+pub use runners::runner_confinement;
 pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
 pub use study::plan::{Block, Plan, PlannedCell, Shard, Workload};
 pub use study::{

@@ -69,4 +69,5 @@ pub use confinement::{Confinement, Sandbox, SandboxId};
 pub use error::BenchError;
 pub use facts::{Addresses, Facts, Side};
 pub use init::init_main;
+pub use init::namespaces::can_administer;
 pub use process::{Exit, Process, Spawn};

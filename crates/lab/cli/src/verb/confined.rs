@@ -1,4 +1,4 @@
-//! `commute confined`: starts a codec runner as another user. Started by commute itself.
+//! `commute confined`: runs a codec runner confined. Started by commute itself.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,25 +19,26 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// Replaces this process; returns only an error.
+/// Runs the program and exits with its status; returns only an error.
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
     let mut command = args.command.into_iter();
     let program = command.next().unwrap_or_default();
+    let confinement = lab::runner_confinement();
     let confined = pump::Confined {
         program: program.clone(),
         args: command.collect(),
-        confinement: lab::CONFINEMENT,
+        confinement,
         sandbox: Sandbox {
-            user: lab::CONFINEMENT.user,
+            user: confinement.user,
             home: std::env::var_os("HOME").map(Into::into),
             readable: args.visible,
             writable: args.writable,
-            max_file_bytes: lab::CONFINEMENT.max_file_bytes,
+            max_file_bytes: confinement.max_file_bytes,
             ..Sandbox::default()
         },
         hidden: vec![std::env::temp_dir()],
         pipes: [ENV_IN.to_owned(), ENV_OUT.to_owned()],
     };
-    let error = confined.exec();
+    let error = confined.run();
     Err(anyhow::Error::new(error).context(format!("cannot run {}", program.display())))
 }

@@ -8,8 +8,9 @@ use driver::codec_runner::Part;
 use super::core_speed::CoreSpeedMonitor;
 use super::{Bench, Case, EMPTY};
 use crate::measure::{self, Measurement, Phase, Sample, SamplingPlan, Series};
-use crate::runner::{RunnerError, Timed, waited_ns};
+use crate::runner::{RunnerError, Timed};
 use crate::table::{AaCheck, Cost, Row};
+use crate::threads::waited_ns;
 use crate::{Options, Progress};
 
 /// About how long calibration takes, in rounds.

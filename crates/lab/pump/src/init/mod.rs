@@ -7,7 +7,7 @@
 mod costs;
 mod endpoint;
 mod handler;
-mod namespaces;
+pub(crate) mod namespaces;
 mod reaper;
 mod sampler;
 pub(crate) mod sandbox;

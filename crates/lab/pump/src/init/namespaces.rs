@@ -41,6 +41,21 @@ pub(super) fn control_socket() -> Option<UnixStream> {
 ///
 /// Must be called while the process has a single thread.
 pub(super) fn enter_namespaces() -> Result<bool, String> {
+    let rootless = unshare()?;
+    // Signals from the terminal to the owner's process group must not reach this process.
+    rustix::process::setpgid(None, None)
+        .map_err(|e| format!("cannot create a process group: {e}"))?;
+    if let Some(child) = sys::fork().map_err(|e| format!("cannot fork: {e}"))? {
+        wait_for_child(child);
+    }
+    Ok(rootless)
+}
+
+/// Moves into new namespaces: user (if needed), mounts, network, IPC, and PID, which only children enter. Returns whether
+/// a user namespace was needed. The network is empty.
+///
+/// Must be called while the process has a single thread.
+pub(crate) fn unshare() -> Result<bool, String> {
     let rootless = !can_administer();
     if rootless {
         let (uid, gid) = (
@@ -63,17 +78,11 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
             format!("cannot create namespaces: {e}")
         }
     })?;
-    // Signals from the terminal to the owner's process group must not reach this process.
-    rustix::process::setpgid(None, None)
-        .map_err(|e| format!("cannot create a process group: {e}"))?;
-    if let Some(child) = sys::fork().map_err(|e| format!("cannot fork: {e}"))? {
-        wait_for_child(child);
-    }
     Ok(rootless)
 }
 
 /// Waits for process 1 and exits with its status.
-fn wait_for_child(child: i32) -> ! {
+pub(crate) fn wait_for_child(child: i32) -> ! {
     // A copy of the control socket would hide from the owner that init has ended.
     close_all_but(None);
     let pid = rustix::process::Pid::from_raw(child);
@@ -88,7 +97,7 @@ fn wait_for_child(child: i32) -> ! {
 
 /// Closes every descriptor above the standard ones except `keep`. The owner may have inherited some
 /// from its shell, and they would reach the programs under test.
-fn close_all_but(keep: Option<i32>) {
+pub(crate) fn close_all_but(keep: Option<i32>) {
     let Ok(fds) = fs::read_dir("/proc/self/fd") else {
         return;
     };
@@ -102,14 +111,25 @@ fn close_all_but(keep: Option<i32>) {
     }
 }
 
+/// Mounts a private /proc, which has only the processes of the caller's PID namespace. The caller's mounts become private.
+pub(crate) fn mount_proc() -> Result<(), String> {
+    let private = libc::MS_REC | libc::MS_PRIVATE;
+    mounts::mount(Path::new("none"), Path::new("/"), c"", private, c"")
+        .map_err(|e| format!("cannot make mounts private: {e}"))?;
+    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
+    mounts::mount(Path::new("proc"), Path::new("/proc"), c"proc", flags, c"").map_err(|e| {
+        format!(
+            "cannot mount a private /proc: {e}; in a container, run it with an unmasked /proc \
+             (docker: --security-opt systempaths=unconfined)"
+        )
+    })
+}
+
 /// Mounts a private /proc and private files for name resolution. Names are looked up in the hosts
 /// file only, so no DNS query leaves an endpoint.
 pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
+    mount_proc()?;
     let none = c"";
-    let private = libc::MS_REC | libc::MS_PRIVATE;
-    mounts::mount(Path::new("none"), Path::new("/"), none, private, none)
-        .map_err(|e| format!("cannot make mounts private: {e}"))?;
-
     // Mounted only until its files are bind-mounted.
     let stage = Path::new("/tmp");
     mounts::mount(Path::new("bench"), stage, c"tmpfs", 0, c"mode=755")
@@ -129,15 +149,7 @@ pub(super) fn mount_private_files(names: &[String]) -> Result<(), String> {
             .and_then(|()| mounts::mount(&source, Path::new(target), none, libc::MS_BIND, none))
             .map_err(|e| format!("cannot mount a private {target}: {e}"))?;
     }
-    mounts::unmount_lazily(stage).map_err(|e| format!("cannot unmount a tmpfs: {e}"))?;
-
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    mounts::mount(Path::new("proc"), Path::new("/proc"), c"proc", flags, none).map_err(|e| {
-        format!(
-            "cannot mount /proc for the bench: {e}; in a container, run it with an unmasked \
-             /proc (docker: --security-opt systempaths=unconfined)"
-        )
-    })
+    mounts::unmount_lazily(stage).map_err(|e| format!("cannot unmount a tmpfs: {e}"))
 }
 
 /// Returns the path and text of each private file.
@@ -158,8 +170,9 @@ fn private_files(names: &[String]) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Returns whether the process has every capability that building a bench and confining programs needs.
-fn can_administer() -> bool {
+/// Returns whether the process has every capability that building a bench and confining programs needs. Without them, a
+/// user namespace gives them.
+pub fn can_administer() -> bool {
     const SETGID: u32 = 6;
     const SETUID: u32 = 7;
     const SETPCAP: u32 = 8;
@@ -197,5 +210,5 @@ fn user_namespace_refused(error: &io::Error) -> String {
         "a container or security module may forbid them (docker: --security-opt \
          seccomp=unconfined); or run as root"
     };
-    format!("cannot create a user namespace ({error}), which a bench needs without root: {reason}")
+    format!("cannot create a user namespace ({error}), which is needed without root: {reason}")
 }

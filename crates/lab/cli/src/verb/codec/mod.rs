@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use codec_bench::{Bench, FOLDER, Options, Program, Table, Unavailable};
+use lab::Lab;
 use messages::Name;
 
 use self::progress::TerminalProgress;
@@ -205,6 +206,8 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
     }
     let mut programs = Vec::new();
     let mut missing = Vec::new();
+    let is_confined = is_confinable(&lab)?;
+    let user = lab::runner_confinement().user.filter(|_| is_confined);
     for runner in lab.stacks.runners() {
         if !args.runtime.is_empty() && !args.runtime.contains(&runner.runtime) {
             continue;
@@ -218,11 +221,15 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
                 reason,
             }),
             None => {
-                let (command, user) = lab.confined(&runner.command, FOLDER);
+                let command = match is_confined {
+                    true => lab.confined(&runner.command, FOLDER),
+                    false => runner.command.clone(),
+                };
                 programs.push(Program {
                     runtime: runner.runtime.clone(),
                     command,
                     user,
+                    is_confined,
                 });
             }
         }
@@ -237,6 +244,22 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
             .join("; ")
     );
     Ok((programs, missing))
+}
+
+/// Reports whether runners can be confined. If not, root gets an error: they would run with all its rights.
+fn is_confinable(lab: &Lab) -> anyhow::Result<bool> {
+    match lab.check_confinement() {
+        Ok(()) => Ok(true),
+        Err(reason) if rustix::process::geteuid().is_root() => {
+            anyhow::bail!("codec runners cannot be confined: {reason}")
+        }
+        Err(reason) => {
+            out::note!(
+                "codec runners run with your rights, since they cannot be confined: {reason}"
+            );
+            Ok(false)
+        }
+    }
 }
 
 /// Returns the runtime that people mean by the name of a language or platform.
