@@ -7,6 +7,7 @@
 mod bundle;
 mod checks;
 mod confirm;
+mod descriptors;
 mod exit;
 mod home;
 mod interrupt;

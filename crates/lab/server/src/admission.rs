@@ -1,10 +1,12 @@
 //! Which connections are accepted: how many in all, and how many of one address.
 //!
 //! Without the second limit one client could take all connections with idle ones, and nobody else would be served until
-//! they time out.
+//! they time out. The first refusal of each kind is logged as a warning, so that whoever runs the server learns of it.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -18,8 +20,18 @@ const IPV6_NETWORK_BITS: u32 = 64;
 pub(crate) struct Admission {
     /// One permit per connection that may still be accepted.
     places: Arc<Semaphore>,
+    most: usize,
     most_of_one_address: usize,
     open: Mutex<HashMap<IpAddr, usize>>,
+    warned: Warned,
+}
+
+/// The kinds of refusals that a warning was logged about.
+#[derive(Default)]
+struct Warned {
+    all: AtomicBool,
+    of_one_address: AtomicBool,
+    accept: AtomicBool,
 }
 
 /// A place for a connection whose client is not known yet.
@@ -38,13 +50,18 @@ impl Admission {
     pub(crate) fn new(limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             places: Arc::new(Semaphore::new(limits.connections)),
+            most: limits.connections,
             most_of_one_address: limits.connections_of_one_address,
             open: Mutex::default(),
+            warned: Warned::default(),
         })
     }
 
     /// Waits for a place.
     pub(crate) async fn place(self: &Arc<Self>) -> Place {
+        if let Some(place) = self.try_place() {
+            return place;
+        }
         let permit = self.places.clone().acquire_owned().await;
         Place {
             admission: self.clone(),
@@ -54,10 +71,30 @@ impl Admission {
 
     /// Returns a place, if there is one.
     pub(crate) fn try_place(self: &Arc<Self>) -> Option<Place> {
+        let Ok(permit) = self.places.clone().try_acquire_owned() else {
+            if is_first(&self.warned.all) {
+                let most = self.most;
+                tracing::warn!("all {most} connections are taken: further clients wait or are refused");
+            }
+            return None;
+        };
         Some(Place {
             admission: self.clone(),
-            _permit: self.places.clone().try_acquire_owned().ok()?,
+            _permit: permit,
         })
+    }
+
+    /// Logs that a connection could not be accepted. The client may just have gone already, which is not worth a
+    /// warning.
+    pub(crate) fn log_failed_accept(&self, error: &io::Error) {
+        let is_scarce = matches!(
+            error.raw_os_error(),
+            Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
+        );
+        match is_scarce && is_first(&self.warned.accept) {
+            true => tracing::warn!(%error, "cannot accept connections: clients wait until others leave"),
+            false => tracing::debug!(%error, "cannot accept a connection"),
+        }
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
@@ -72,7 +109,15 @@ impl Place {
         let client = client(address);
         let mut open = self.admission.open();
         let count = open.entry(client).or_default();
-        if *count >= self.admission.most_of_one_address {
+        let most = self.admission.most_of_one_address;
+        if *count >= most {
+            drop(open);
+            match is_first(&self.admission.warned.of_one_address) {
+                true => tracing::warn!(
+                    "{client} has {most} connections, the most of one address: further ones are refused"
+                ),
+                false => tracing::debug!("refused: {client} has too many connections"),
+            }
             return None;
         }
         *count += 1;
@@ -94,6 +139,11 @@ impl Drop for Admitted {
             }
         }
     }
+}
+
+/// Returns whether a refusal is the first of its kind.
+fn is_first(warned: &AtomicBool) -> bool {
+    !warned.swap(true, Ordering::Relaxed)
 }
 
 /// Returns the address, or the network, that stands for a client.

@@ -232,6 +232,26 @@ pub struct Limits {
     pub drain_time: Duration,
 }
 
+/// Descriptors that are not for connections: listeners, logs, the runtime and files that are read. At most a quarter of
+/// all.
+const OTHER_DESCRIPTORS: u64 = 64;
+
+impl Limits {
+    /// Returns the default limits with no more connections than a process with so many descriptors can hold. Half of
+    /// them at most are of one address.
+    pub fn within_descriptors(descriptors: u64) -> Self {
+        let limits = Self::default();
+        let others = OTHER_DESCRIPTORS.min(descriptors / 4);
+        let most = usize::try_from(descriptors - others).unwrap_or(usize::MAX);
+        let connections = limits.connections.min(most);
+        Self {
+            connections,
+            connections_of_one_address: limits.connections_of_one_address.min(connections / 2),
+            ..limits
+        }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -253,5 +273,22 @@ impl Default for Limits {
             idle_time: Duration::from_secs(120),
             drain_time: Duration::from_secs(10),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_fit_the_descriptors() {
+        let connections = |descriptors| {
+            let limits = Limits::within_descriptors(descriptors);
+            (limits.connections, limits.connections_of_one_address)
+        };
+        assert_eq!(connections(100), (75, 37));
+        assert_eq!(connections(1_024), (960, 480));
+        assert_eq!(connections(20_000), (8_192, 4_096));
+        assert_eq!(connections(u64::MAX), (8_192, 4_096));
     }
 }

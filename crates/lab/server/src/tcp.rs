@@ -86,13 +86,16 @@ impl Port {
                 .run_until_cancelled(accept(&self.listener, &shared))
         };
         while let Some(accepted) = accept().await {
-            let Ok((stream, peer, place)) = accepted else {
-                // Out of file descriptors, or the client has gone already: both are temporary.
-                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
-                continue;
+            let (stream, peer, place) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of file descriptors, or the client has gone already: both are temporary.
+                    shared.admission.log_failed_accept(&error);
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
+                    continue;
+                }
             };
             let Some(admitted) = place.admit(peer.ip()) else {
-                tracing::debug!(%peer, "closed: its address has too many connections");
                 continue;
             };
             let (options, task_shared) = (options.clone(), shared.clone());

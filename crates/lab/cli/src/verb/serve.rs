@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use server::{
-    Answers, AuthScheme, Chain, Config, Congestion, Fault, KeyKind, QuicFault, Server, Validity,
+    Answers, AuthScheme, Chain, Config, Congestion, Fault, KeyKind, Limits, QuicFault, Server, Validity,
 };
 
-use crate::exit;
-use crate::out;
+use crate::{descriptors, exit, out};
 
 /// Serve HTTP/1.1, HTTP/2, HTTP/3 and gRPC on one name and port.
 ///
@@ -248,6 +247,10 @@ impl Args {
             time_threshold: self.time_threshold,
             receive_buffer: self.receive_buffer,
             nodelay: !self.nagle,
+            limits: match descriptors::raise_limit() {
+                Some(descriptors) => Limits::within_descriptors(descriptors),
+                None => Limits::default(),
+            },
             ..Config::default()
         })
     }

@@ -6,10 +6,9 @@ use std::net::SocketAddr;
 use anyhow::Context as _;
 use lab::{FarEnd, Relay};
 use pump::Bench;
-use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::FAR;
-use crate::progress;
+use crate::{descriptors, progress};
 
 /// The argument `PORT=HOST:PORT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,19 +56,10 @@ pub(super) fn start(bench: &mut Bench, forwards: &[Forward]) -> anyhow::Result<R
         services.push((far, *to));
     }
     if !services.is_empty() {
-        raise_descriptor_limit();
+        // Each of a relay's flows needs two. The command, which the bench starts, keeps the old limit.
+        descriptors::raise_limit();
     }
     Relay::start(services).context("--forward")
-}
-
-/// Raises the soft limit of open descriptors to the hard one: each of a relay's flows needs two, and the
-/// usual soft limit is 1024. The bench and its command, which run already or are started by it, keep
-/// theirs.
-fn raise_descriptor_limit() {
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
-    // A lower limit only means that fewer flows run in parallel.
-    let _raised = setrlimit(Resource::Nofile, limit);
 }
 
 #[cfg(test)]
