@@ -29,8 +29,9 @@
 //! not at all; where something failed, the failure takes the number's place. And sentence and table
 //! are derived from the same verdicts, so that they cannot contradict each other.
 //!
-//! Names come from files that anyone may write. Every format but JSON passes them through the crate [`neutral`]; the
-//! page also escapes them by `maud`, and Markdown by `markdown`.
+//! Every text of a record comes from files that anyone may write. Every format but JSON passes texts through the crate
+//! [`neutral`]: formats for a terminal as parts of lines, and once more as a whole (`words::text::finished`). The page
+//! also escapes them by `maud`, and Markdown by `markdown`.
 
 #![forbid(unsafe_code)]
 

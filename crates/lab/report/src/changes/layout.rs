@@ -8,7 +8,7 @@ use super::{ArmChange, ChangeVerdict, RunChanges, RunFacts};
 use crate::formats::markdown::escaped;
 use crate::summary::quantity::Quantity;
 use crate::words::number::{Column, count};
-use crate::words::text::{INDENT, wrapped};
+use crate::words::text::{INDENT, finished, wrapped};
 
 const HEADINGS: [&str; 6] = ["measure", "arm", "old", "new", "new - old", "verdict"];
 /// Its numbers are aligned to the right.
@@ -17,13 +17,13 @@ const FIGURES: std::ops::Range<usize> = 2..5;
 impl RunChanges {
     /// Returns the comparison for a terminal that is `width` characters wide. The tables keep their width.
     pub fn human(&self, width: usize) -> String {
-        let mut out = wrapped(&plain(&self.sentence()), "", width);
+        let mut out = wrapped(&self.sentence(), "", width);
         out.push('\n');
         for (name, facts) in [("old", &self.old), ("new", &self.new)] {
-            out += &wrapped(&plain(&format!("{name}: {}", facts.words())), INDENT, width);
+            out += &wrapped(&format!("{name}: {}", facts.words()), INDENT, width);
         }
         for warning in &self.warnings {
-            out += &wrapped(&plain(&format!("warning: {warning}")), INDENT, width);
+            out += &wrapped(&format!("warning: {warning}"), INDENT, width);
         }
         for (network, changes) in self.by_network() {
             out += &format!("\n{INDENT}{}\n", plain(network));
@@ -40,7 +40,9 @@ impl RunChanges {
             let lines = table.trim_fmt();
             out.extend(lines.lines().map(|line| format!("{INDENT}{line}\n")));
         }
-        out + "\n" + &wrapped(NOTE, "", width)
+        out.push('\n');
+        out += &wrapped(NOTE, "", width);
+        finished(&out, false)
     }
 
     /// Returns the comparison as Markdown, for a pull request.

@@ -5,7 +5,6 @@ mod markdown;
 mod path;
 
 use capture::{ConnectionFacts, End, Exchange, Explained, PartTime};
-use neutral::plain;
 
 pub use csv::csv;
 pub use markdown::markdown;
@@ -13,7 +12,7 @@ pub use path::{path, path_csv, path_markdown};
 
 use crate::words::number::count;
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, width_of, wrapped};
+use crate::words::text::{INDENT, finished, width_of, wrapped};
 
 /// Parts that a row names; the others are one sum.
 const LARGEST: usize = 4;
@@ -38,12 +37,12 @@ const LIMITS: &str = "Experimental: docs/reference/parts.md lists where a wrong 
 
 /// Returns the connections and their exchanges for a terminal that is `width` characters wide.
 pub fn human(explained: &Explained, width: usize) -> String {
-    let mut out = wrapped(&plain(&heading(explained)), "", width);
+    let mut out = wrapped(&heading(explained), "", width);
     for connection in &explained.connections {
         out += "\n";
-        out += &wrapped(&plain(&about(connection)), "", width);
+        out += &wrapped(&about(connection), "", width);
         for remark in remarks(connection) {
-            out += &wrapped(&plain(&remark), INDENT, width);
+            out += &wrapped(&remark, INDENT, width);
         }
         out += &table(connection);
     }
@@ -51,7 +50,8 @@ pub fn human(explained: &Explained, width: usize) -> String {
     if let Some(left_out) = left_out(explained) {
         out += &wrapped(&left_out, "", width);
     }
-    out + &wrapped(&note(explained), "", width)
+    out += &wrapped(&note(explained), "", width);
+    finished(&out, false)
 }
 
 /// Returns the document as JSON, as specified by `docs/why-pcap.schema.json`.

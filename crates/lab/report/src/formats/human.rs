@@ -11,7 +11,7 @@ use crate::summary::sweep::Sweep;
 use crate::summary::{NetworkSummary, Summary};
 use crate::verdicts::noise;
 use crate::words::number::{count, duration};
-use crate::words::text::{INDENT, width_of, wrapped};
+use crate::words::text::{INDENT, finished, width_of, wrapped};
 
 /// In a narrower terminal, not even one column would fit beside the names.
 pub(crate) const MIN_WIDTH: usize = 60;
@@ -36,33 +36,33 @@ pub fn human(summary: &Summary, width: usize, color: bool) -> String {
         out += "\nThresholds:\n";
     }
     for result in &summary.thresholds {
-        out += &page.wrapped(&plain(&threshold_line(result)), INDENT);
+        out += &page.wrapped(&threshold_line(result), INDENT);
     }
     out.push('\n');
     out += &page.wrapped(&cells_line(&summary.cells), "");
     if let Some(line) = noise::line(&summary.noise) {
-        out += &page.wrapped(&plain(&line), "");
+        out += &page.wrapped(&line, "");
     }
     for note in &summary.notes {
-        out += &page.wrapped(&plain(note), "");
+        out += &page.wrapped(note, "");
     }
     if let Some(command) = &summary.replicate {
         // On one line, so that it can be copied.
         out += &format!("{INDENT}{}\n", plain(command));
     }
-    out
+    finished(&out, color)
 }
 
 /// Returns the study and its question, and what the run consists of, on one line where both fit.
 pub(crate) fn titled(summary: &Summary, width: usize) -> String {
     let left = plain(&format!("{}: {}", summary.study, summary.question));
-    let right = format!(
+    let right = plain(&format!(
         "seed {} · {} · {} of cell time · {}",
         summary.seed,
         count(summary.blocks as usize, "block"),
         duration(summary.measured_ns as f64),
         self_test_words(summary)
-    );
+    ));
     let room = width.saturating_sub(width_of(&left) + width_of(&right));
     match room >= 4 {
         true => format!("{left}{}{right}\n", " ".repeat(room)),
@@ -80,19 +80,19 @@ impl Page {
         let mut out = String::new();
         let alarms = alarms(summary);
         for line in &alarms {
-            out += &self.wrapped(&plain(line), "");
+            out += &self.wrapped(line, "");
         }
         if !alarms.is_empty() {
             out.push('\n');
         }
-        out += &self.wrapped(&plain(&summary.answer), "");
+        out += &self.wrapped(&summary.answer, "");
         if let Some(warning) = &summary.noise_warning {
-            out += &self.wrapped(&plain(warning), "");
+            out += &self.wrapped(warning, "");
         }
         out.push('\n');
         out += &titled(summary, self.width);
         if let Some(external) = &summary.external {
-            out += &self.wrapped(&plain(&external::words(external)), INDENT);
+            out += &self.wrapped(&external::words(external), INDENT);
         }
         out
     }
@@ -100,19 +100,19 @@ impl Page {
     /// Formats one line per arm: how its verdict changes along the setting, then its times.
     fn sweep(&self, sweep: &Sweep) -> String {
         let title = format!("{}: {}", sweep.title(), sweep.values.join(", "));
-        let mut out = self.wrapped(&plain(&title), INDENT);
+        let mut out = self.wrapped(&title, INDENT);
         for trend in &sweep.arms {
             let words = trend.words.as_deref().unwrap_or("baseline");
             let line = format!("{}: {words}. {}", trend.arm, trend.cells().join(", "));
-            out += &self.wrapped(&plain(&line), INDENT);
+            out += &self.wrapped(&line, INDENT);
         }
         out
     }
 
     fn network(&self, network: &NetworkSummary) -> String {
-        let title = plain(&format!("{}   {}", network.name, network.numbers));
+        let title = format!("{}   {}", network.name, network.numbers);
         let mut out = self.wrapped(&title, INDENT);
-        out += &self.wrapped(&plain(&network.sentence), INDENT);
+        out += &self.wrapped(&network.sentence, INDENT);
         out.push('\n');
         out += &Table::new(network).lines(self.width, self.color);
         out += &self.wrapped(&interval_note(network), INDENT);
@@ -126,7 +126,7 @@ impl Page {
         for (i, measure) in measures.iter().enumerate() {
             if let Some(table) = Table::of_load(&network.arms, i) {
                 out.push('\n');
-                out += &self.wrapped(&plain(&load::heading(&measure.label)), INDENT);
+                out += &self.wrapped(&load::heading(&measure.label), INDENT);
                 out += &table.lines(self.width, self.color);
             }
         }
@@ -142,7 +142,7 @@ impl Page {
         let measures = network.arms.first().map_or(&[][..], |arm| &arm.measures);
         for (i, measure) in measures.iter().enumerate() {
             if let Some(table) = Table::of_phases(&network.arms, i) {
-                let heading = plain(&phases::heading(&measure.label));
+                let heading = phases::heading(&measure.label);
                 out.push('\n');
                 out += &self.wrapped(&heading, INDENT);
                 out += &table.lines(self.width, self.color);

@@ -7,7 +7,7 @@ use record::{Call, CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 use crate::answer::call_path::FoundPath;
 use crate::words::number::count;
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, width_of, wrapped};
+use crate::words::text::{INDENT, finished, width_of, wrapped};
 
 const HEADER: [&str; 5] = ["at ms", "took", "client  server", "part", "packet"];
 const NOTE: &str = "`#` has the time: the client, the link or the server. An arrow is a packet on its way. Experimental: \
@@ -23,21 +23,22 @@ const UNKNOWN: &str = "|     ??     |";
 impl FoundPath<'_> {
     /// Returns the path for a terminal.
     pub fn human(&self) -> String {
-        format!(
+        let text = format!(
             "{}\n{}\n{}\n{}",
             wrapped(&self.heading(), "", WIDTH).trim_end(),
             wrapped(&about(self.call), INDENT, WIDTH),
             steps(self.path, self.call.end_ns, |_| None),
             wrapped(NOTE, "", WIDTH)
-        )
+        );
+        finished(&text, false)
     }
 
     fn heading(&self) -> String {
         format!(
             "Call {} of {} on {}, block {}: {} ms",
             self.call.id,
-            plain(&self.cell.arm),
-            plain(&self.cell.network),
+            self.cell.arm,
+            self.cell.network,
             self.cell.block,
             ms(self.call.end_ns)
         )
@@ -97,7 +98,7 @@ fn omission(path: &CallPath, from_ns: u64, to_ns: u64) -> [String; 5] {
 fn about(call: &Call) -> String {
     format!(
         "{}, {}, {} B sent, {} B received",
-        plain(&call.protocol),
+        call.protocol,
         call.state.name().replace('_', " "),
         call.request_bytes,
         call.response_bytes

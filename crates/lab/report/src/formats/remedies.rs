@@ -5,7 +5,7 @@ use neutral::plain;
 use crate::remedy::Place;
 use crate::summary::remedies::{ChosenRemedy, Gain, MeasureRemedies};
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, capitalised, wrapped};
+use crate::words::text::{INDENT, capitalised, finished, wrapped};
 
 const HEADING: &str = "What would change it. A remedy gains at most the time of its parts. Where an arm differs in just \
     that, the gain is measured: the difference of the means, each of at least n requests.";
@@ -17,7 +17,8 @@ pub fn remedies(measures: &[MeasureRemedies], width: usize) -> String {
     }
     let texts = measures.iter().map(|measure| text(measure, width));
     let texts: Vec<String> = texts.collect();
-    format!("{}\n{}", wrapped(HEADING, "", width), texts.join("\n"))
+    let text = format!("{}\n{}", wrapped(HEADING, "", width), texts.join("\n"));
+    finished(&text, false)
 }
 
 fn text(measure: &MeasureRemedies, width: usize) -> String {
@@ -28,11 +29,7 @@ fn text(measure: &MeasureRemedies, width: usize) -> String {
             Place::Client => "client",
             Place::Server => "server",
         };
-        let advice = format!(
-            "{place}: {} {}",
-            plain(&chosen.remedy.advice),
-            plain(&chosen.remedy.source)
-        );
+        let advice = format!("{place}: {} {}", chosen.remedy.advice, chosen.remedy.source);
         out += &wrapped(&advice, &INDENT.repeat(2), width);
     }
     out
@@ -44,13 +41,9 @@ fn gains(chosen: &ChosenRemedy) -> String {
     let gain = |gain: &Gain| {
         let measured = gain.measured.as_ref().map_or(String::new(), |measured| {
             let (ms, n) = (ms(measured.ns), measured.calls);
-            format!(", measured {ms} ms with {} (n = {n})", plain(&measured.arm))
+            format!(", measured {ms} ms with {} (n = {n})", measured.arm)
         });
-        format!(
-            "{} ms for {}{measured}",
-            ms(gain.at_most_ns),
-            plain(&gain.arm)
-        )
+        format!("{} ms for {}{measured}", ms(gain.at_most_ns), gain.arm)
     };
     let gains: Vec<String> = chosen.gains.iter().map(gain).collect();
     format!(

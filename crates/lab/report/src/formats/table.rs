@@ -29,12 +29,11 @@ use crate::summary::arm::{ArmSummary, Role, Setup};
 use crate::summary::measure::{Comparison, Phases};
 use crate::summary::quantity::Quantity;
 use crate::words::number;
-use crate::words::text::{INDENT, width_of, wrapped};
+use crate::words::text::{DIM, GREEN, INDENT, RED, RESET, width_of, wrapped};
 use crate::words::verdict::finding_words;
 
 const GAP: &str = "   ";
 const REMARK_INDENT: &str = "      ";
-const RESET: &str = "\x1b[0m";
 
 /// A table with one row per arm.
 pub(crate) struct Table<'a> {
@@ -61,7 +60,7 @@ impl<'a> Table<'a> {
         };
         let measures = arms.first().map_or(&[][..], |arm| &arm.measures);
         for (i, measure) in measures.iter().enumerate() {
-            let label = &plain(&measure.label);
+            let label = &measure.label;
             table.add_quantity(label, |arm| arm.measures[i].time.as_ref());
             if let Some(column) = table.columns.last_mut() {
                 for (figure, arm) in column.figures.iter_mut().zip(arms) {
@@ -148,11 +147,7 @@ impl<'a> Table<'a> {
     /// Returns the table of a group that is bound by time, if the measure is one.
     pub(crate) fn of_load(arms: &'a [ArmSummary], measure: usize) -> Option<Self> {
         let columns = load::columns(arms, measure)?.into_iter();
-        let column = |(heading, figures)| Column {
-            heading,
-            figures,
-            verdicts: vec![None; arms.len()],
-        };
+        let column = |(heading, figures): (String, Vec<String>)| Column::new(&heading, figures);
         Some(Self {
             arms,
             columns: columns.map(column).collect(),
@@ -183,11 +178,8 @@ impl<'a> Table<'a> {
     }
 
     fn add(&mut self, heading: &str, figure: impl Fn(&ArmSummary) -> String) {
-        self.columns.push(Column {
-            heading: heading.to_owned(),
-            figures: self.arms.iter().map(figure).collect(),
-            verdicts: vec![None; self.arms.len()],
-        });
+        let figures = self.arms.iter().map(figure).collect();
+        self.columns.push(Column::new(heading, figures));
     }
 
     /// Adds a column of figures in one unit.
@@ -265,7 +257,7 @@ impl<'a> Table<'a> {
             }
             if first {
                 for remark in reasons(arm).into_iter().chain(remarks(arm)) {
-                    out += &wrapped(&plain(&remark), REMARK_INDENT, width);
+                    out += &wrapped(&remark, REMARK_INDENT, width);
                 }
             }
         }
@@ -274,6 +266,15 @@ impl<'a> Table<'a> {
 }
 
 impl Column {
+    /// Creates a column without verdicts. A figure may contain the words of others, e.g. the name of a server's library.
+    fn new(heading: &str, figures: Vec<String>) -> Self {
+        Self {
+            heading: plain(heading),
+            verdicts: vec![None; figures.len()],
+            figures: figures.iter().map(|figure| plain(figure)).collect(),
+        }
+    }
+
     fn width(&self) -> usize {
         let figures = self.figures.iter().map(|figure| width_of(figure));
         let verdicts = self
@@ -304,9 +305,9 @@ fn p95(arm: &ArmSummary, measure: usize) -> Option<&Quantity> {
 /// Returns a verdict in words, with the difference if it is decided, and its colour.
 fn words(comparison: &Comparison) -> (String, &'static str) {
     let code = match comparison.verdict {
-        Verdict::Faster => "\x1b[32m",
-        Verdict::Slower => "\x1b[31m",
-        _ => "\x1b[2m",
+        Verdict::Faster => GREEN,
+        Verdict::Slower => RED,
+        _ => DIM,
     };
     (finding_words(comparison), code)
 }

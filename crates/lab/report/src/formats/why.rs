@@ -13,7 +13,7 @@ use crate::summary::measure::Comparison;
 use crate::summary::why::{ArmParts, PartTime, Why, WhyMeasure};
 use crate::words::number::{count, duration, size};
 use crate::words::part::part_words;
-use crate::words::text::{INDENT, wrapped};
+use crate::words::text::{INDENT, finished, wrapped};
 use crate::words::verdict::finding_words;
 use crate::words::verdict::verdict_words;
 
@@ -26,14 +26,17 @@ impl Why {
     pub fn human(&self, width: usize) -> String {
         let mut out = String::new();
         for measure in &self.measures {
-            out += &wrapped(&plain(&heading(measure)), "", width);
+            out += &wrapped(&heading(measure), "", width);
             for sentence in sentences(measure, &self.against) {
-                out += &wrapped(&plain(&sentence), INDENT, width);
+                out += &wrapped(&sentence, INDENT, width);
             }
             out += &table(measure);
             out.push('\n');
         }
-        out + &wrapped(&coverage(&self.coverage), "", width) + "\n" + &wrapped(NOTE, "", width)
+        out += &wrapped(&coverage(&self.coverage), "", width);
+        out.push('\n');
+        out += &wrapped(NOTE, "", width);
+        finished(&out, false)
     }
 }
 

@@ -7,14 +7,11 @@ use neutral::plain;
 use super::label::{cut, fitted};
 use super::outcome::Outcome;
 use crate::summary::measure::Measure;
-use crate::words::text::{INDENT, width_of};
+use crate::words::text::{DIM, GREEN, INDENT, RESET, width_of};
 
 const GAP: &str = "  ";
 /// Labels are not cut to less than this; rather, a network gets a table of its own.
 pub(crate) const LEAST_LABEL: usize = 20;
-const GREEN: &str = "\x1b[32m";
-const DIM: &str = "\x1b[2m";
-const RESET: &str = "\x1b[0m";
 
 /// One kind of requests: its outcome on each network.
 pub(crate) struct Row<'a> {

@@ -20,7 +20,7 @@ use crate::formats::human::{MIN_WIDTH, titled};
 use crate::summary::measure::Measure;
 use crate::summary::sweep::Sweep;
 use crate::summary::{NetworkSummary, Summary};
-use crate::words::text::{INDENT, width_of, wrapped};
+use crate::words::text::{INDENT, finished, width_of, wrapped};
 use grid::{Row, padded, widest};
 use headline::headline;
 use label::cut;
@@ -55,7 +55,7 @@ pub fn brief(summary: &Summary, width: usize, color: bool) -> String {
         out += "\nThresholds:\n";
     }
     for result in &summary.thresholds {
-        out += &wrapped(&plain(&threshold_line(result)), INDENT, page.width);
+        out += &wrapped(&threshold_line(result), INDENT, page.width);
     }
     out.push('\n');
     let named = rows.iter().flat_map(|row| &row.outcomes);
@@ -67,7 +67,7 @@ pub fn brief(summary: &Summary, width: usize, color: bool) -> String {
         // On one line, so that it can be copied.
         out += &format!("{INDENT}{}\n", plain(command));
     }
-    out + &page.one_line(MORE)
+    finished(&(out + &page.one_line(MORE)), color)
 }
 
 /// Returns the decisive measures with their outcomes on all networks.
@@ -108,7 +108,7 @@ impl Page {
         if !first.is_empty() {
             out.push('\n');
         }
-        let answer = wrapped(&plain(&summary.answer), "", self.width);
+        let answer = wrapped(&summary.answer, "", self.width);
         out += &match answer.lines().count() > ANSWER_LINES {
             true => self.one_line(&remark::first_sentence(&summary.answer)),
             false => answer,
@@ -116,7 +116,7 @@ impl Page {
         out.push('\n');
         out += &titled(summary, self.width);
         if let Some(external) = &summary.external {
-            out += &wrapped(&plain(&external::words(external)), INDENT, self.width);
+            out += &wrapped(&external::words(external), INDENT, self.width);
         }
         out
     }
@@ -176,7 +176,7 @@ impl Page {
             summary.baseline
         );
         let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        lines + &wrapped(&plain(&legend), INDENT, self.width)
+        lines + &wrapped(&legend, INDENT, self.width)
     }
 
     /// Lists requests with the same outcome, as many as fit.
@@ -214,7 +214,7 @@ impl Page {
         let mut out = String::new();
         for (i, reason) in reasons.iter().take(MOST_REASONS).enumerate() {
             out += if i == 0 { "\n" } else { "" };
-            out += &wrapped(&plain(reason), INDENT, self.width);
+            out += &wrapped(reason, INDENT, self.width);
         }
         if reasons.len() > MOST_REASONS {
             let others = reasons.len() - MOST_REASONS;

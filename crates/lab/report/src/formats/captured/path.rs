@@ -2,13 +2,12 @@
 
 use capture::{ConnectionFacts, End, Exchange, Explained};
 use csv::{Terminator, WriterBuilder};
-use neutral::plain;
 use record::{CallPath, PathPacket};
 
 use super::{ms, note};
 use crate::formats::markdown::escaped;
 use crate::formats::path::steps;
-use crate::words::text::wrapped;
+use crate::words::text::{finished, wrapped};
 
 /// The columns of [`path_csv`].
 const COLUMNS: [&str; 10] = [
@@ -27,12 +26,13 @@ const COLUMNS: [&str; 10] = [
 /// Returns the path of the exchange whose path was kept, for a terminal of 80 columns; `None` if there is none.
 pub fn path(explained: &Explained) -> Option<String> {
     let (connection, exchange, path) = kept(explained)?;
-    Some(format!(
+    let text = format!(
         "{}\n{}\n{}",
-        wrapped(&plain(&heading(connection, exchange)), "", 80),
+        wrapped(&heading(connection, exchange), "", 80),
         steps_of(explained, exchange, path),
         wrapped(&about(explained, connection), "", 80)
-    ))
+    );
+    Some(finished(&text, false))
 }
 
 /// Returns the same as Markdown.
