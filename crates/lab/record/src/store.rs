@@ -280,10 +280,7 @@ fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
     if text.len() as u64 > MAX_RECORD_BYTES {
         return Err(StoreError::TooLarge { file: file.into() });
     }
-    let malformed = |source| StoreError::Malformed {
-        file: file.into(),
-        source,
-    };
+    let malformed = |error| StoreError::malformed(file, &error);
     let Versioned { format } = serde_json::from_slice(&text).map_err(malformed)?;
     if format != FORMAT {
         return Err(StoreError::Format {

@@ -155,6 +155,23 @@ fn errors_name_the_file_and_what_to_do() {
     assert!(read("{\"format\": 2").contains("not a valid record"));
     assert!(read("{\"format\": 2}").contains("missing field"));
     assert!(read("").contains("not a valid record"));
+    // The file may be a link to one that is no record.
+    let secret = read("{\"format\": 2, \"commute\": [\"SECRET\"], \"SECRET\": 1}");
+    assert!(
+        secret.contains("another type or value than that of the field at line 1, column"),
+        "{secret}"
+    );
+    for text in [
+        "\"SECRET\"",
+        "{\"format\": \"SECRET\"}",
+        "SECRET",
+        "{\"format\": 2, \"study\": SECRET",
+    ] {
+        assert!(!read(text).contains("SECRET"), "{text}");
+    }
+    assert!(!secret.contains("SECRET"), "{secret}");
+    let error = store.read().unwrap_err();
+    assert!(std::error::Error::source(&error).is_none(), "{error:?}");
 }
 
 #[test]

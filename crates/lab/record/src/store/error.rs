@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::error::Category;
+
 use crate::data::DataError;
 use crate::run::FORMAT;
 use crate::store::{MAX_RECORD_BYTES, MAX_RECORDS};
@@ -65,12 +67,13 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// The file is not a valid record.
-    #[error("{} is not a valid record: {source}; it was edited or damaged, remove it and run its cell again with --resume", file.display())]
+    #[error("{} is not a valid record: {reason}; it was edited or damaged, remove it and run its cell again with --resume", file.display())]
     Malformed {
         /// The file.
         file: PathBuf,
-        /// The syntax or schema error, with its position.
-        source: serde_json::Error,
+        /// The kind of error and its position. It quotes nothing of the file: a stranger's folder may have a link to
+        /// any file in its place.
+        reason: String,
     },
     /// The record has another format.
     #[error("{} has record format {found}, this commute reads {FORMAT}: read it with the version that wrote it", file.display())]
@@ -107,6 +110,24 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    pub(super) fn malformed(file: &Path, error: &serde_json::Error) -> Self {
+        let text = error.to_string();
+        // The names of fields are those of the format.
+        let missing = text.strip_prefix("missing field `");
+        let missing = missing.and_then(|rest| rest.split_once('`'));
+        let what = match (error.classify(), missing) {
+            (_, Some((field, _))) => format!("missing field `{field}`"),
+            (Category::Eof, _) => "incomplete JSON".to_owned(),
+            (Category::Data, _) => "another type or value than that of the field".to_owned(),
+            (Category::Syntax | Category::Io, _) => "no JSON".to_owned(),
+        };
+        let (line, column) = (error.line(), error.column());
+        Self::Malformed {
+            file: file.to_owned(),
+            reason: format!("{what} at line {line}, column {column}"),
+        }
+    }
+
     pub(super) fn read(file: &Path, source: io::Error) -> Self {
         Self::Read {
             file: file.into(),
