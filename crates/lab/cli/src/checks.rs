@@ -6,13 +6,13 @@ use crate::{exit, out};
 
 /// Prints one check.
 pub(crate) fn print_line(check: &Check) -> anyhow::Result<()> {
-    out::print(&(lab::check_line(check) + "\n"))
+    out::text(&(lab::check_line(check) + "\n"))
 }
 
 /// Prints how many checks passed, and returns the exit code.
 pub(crate) fn print_total(checks: &[Check]) -> anyhow::Result<u8> {
     let passed = checks.iter().filter(|c| c.pass).count();
-    out::print(&format!("{passed} of {} checks passed\n", checks.len()))?;
+    out::text(&format!("{passed} of {} checks passed\n", checks.len()))?;
     Ok(code(checks))
 }
 

@@ -144,7 +144,7 @@ impl std::error::Error for Coded {}
 fn message(e: &anyhow::Error, styled: bool) -> String {
     let shown = |cause: &(dyn std::error::Error + 'static)| {
         let plain = cause.to_string();
-        match neutral::lines(&plain) {
+        match neutral::lines(&in_layout(&plain)) {
             // Whatever more the styled text has is the style.
             harmless if styled && harmless == plain => format!("{cause:#}"),
             harmless => harmless,
@@ -160,10 +160,39 @@ fn message(e: &anyhow::Error, styled: bool) -> String {
     text
 }
 
+/// Keeps the line feeds that a message of ours has: before an indented line, an excerpt of a file (`2 | y = 25`) or a
+/// command. Others are those of a name, e.g. of a file, and become spaces: a name must not look like another message.
+fn in_layout(message: &str) -> String {
+    let mut out = String::new();
+    for (i, line) in message.split('\n').enumerate() {
+        let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_excerpt = number.len() < line.len() && number.starts_with(" |");
+        let is_ours = is_excerpt || line.starts_with("  ") || line.starts_with("`commute ");
+        out += match (i, is_ours) {
+            (0, _) => "",
+            (_, true) => "\n",
+            (_, false) => " ",
+        };
+        out += line;
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use anyhow::Context as _;
+
+    #[test]
+    fn a_name_adds_no_line() {
+        let kept = "a.toml:2:5: no\n  |\n2 | y = 25\n  |     ^^";
+        assert_eq!(in_layout(kept), kept);
+        let kept = "none can be measured\n  arm `a`: b\n`commute stacks` lists them";
+        assert_eq!(in_layout(kept), kept);
+        let forged = anyhow::anyhow!("no such file").context("a\nthis run sends 1 request\n: b");
+        let message = message(&forged, true);
+        assert_eq!(message, "a this run sends 1 request : b: no such file");
+    }
 
     #[test]
     fn causes_are_not_repeated() {
@@ -187,7 +216,7 @@ mod tests {
         let evil = anyhow::anyhow!("\u{1b}[8m\u{202e}a").context("b");
         assert_eq!(message(&evil, true), "b: \u{fffd}[8m\u{fffd}a");
         let named = config::Source::new("\u{1b}[8m.toml", "x = 1").error(&(4..5), "no");
-        assert!(!message(&named.into(), true).contains('\u{1b}'));
+        assert!(!message(&named.into(), true).contains("\u{1b}[8m"));
     }
 
     #[test]

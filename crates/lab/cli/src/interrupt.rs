@@ -23,7 +23,8 @@ pub(crate) fn stop_flag(
             if flag.swap(true, Ordering::Relaxed) {
                 std::process::exit(i32::from(exit::INTERRUPTED));
             }
-            out::note!("\n{}", message());
+            // Not behind the `^C` of the terminal.
+            out::error_lines(&format!("\n{}", message()));
         }
     });
     Ok(stop)

@@ -6,7 +6,12 @@ use std::io::{ErrorKind, Write as _};
 
 use anyhow::Context as _;
 
-/// Writes all of the text to standard output.
+/// Writes a text for people to standard output. What a terminal would act on is replaced.
+pub(crate) fn text(text: &str) -> anyhow::Result<()> {
+    print(&neutral::lines(text))
+}
+
+/// Writes all of the text to standard output as it is: data, or what is neutral already.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -16,9 +21,14 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 }
 
 /// Writes a line to standard error, as `eprintln!` does, which panics when the reader has gone. What a terminal would
-/// act on is replaced.
+/// act on is replaced, also line feeds: they could only be those of a name.
 pub(crate) fn error_line(line: Arguments<'_>) {
-    styled_line(&neutral::lines(&line.to_string()));
+    styled_line(&neutral::plain(&line.to_string()));
+}
+
+/// Writes a text of several lines, all of them ours, to standard error.
+pub(crate) fn error_lines(text: &str) {
+    styled_line(&neutral::lines(text));
 }
 
 /// Writes a line whose escape sequences are ours, which are for terminals only.

@@ -20,6 +20,51 @@ fn a_study_cannot_control_the_terminal() {
 }
 
 #[test]
+fn no_text_of_a_study_adds_a_line() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let lines = |study: &str, more: &[&str]| {
+        sandbox.write("small.toml", study);
+        let output = sandbox.run(&[&["run", "small.toml", "--dry-run"], more].concat());
+        let output = output.exits_with(0);
+        let is_forged = |line: &str| line.trim_start().starts_with("forged");
+        assert!(!output.stdout.lines().any(is_forged), "{output}");
+        output.stdout.lines().count()
+    };
+    let usual = lines(SMALL_STUDY, &[]);
+    let study = SMALL_STUDY.replacen("question = \"", "question = \"a\\nforged ", 1);
+    assert_eq!(lines(&study, &[]), usual);
+}
+
+#[test]
+fn no_path_of_an_error_adds_a_line() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let network = "networks = [\"a\\nforged: 1\\u001b[2J.toml\", ";
+    let study = SMALL_STUDY.replacen("networks = [", network, 1);
+    assert_ne!(study, SMALL_STUDY);
+    sandbox.write("small.toml", &study);
+    let output = sandbox
+        .run(&["run", "small.toml", "--dry-run"])
+        .exits_with(1);
+    assert!(!output.stderr.contains(['\u{1b}']), "{output}");
+    assert!(
+        !output.stderr.lines().any(|line| line.starts_with("forged")),
+        "{output}"
+    );
+    // The file exists, but has a mistake.
+    sandbox.write("a\nforged: 1\u{1b}[2J.toml", "x = 1\n");
+    let output = sandbox
+        .run(&["run", "small.toml", "--dry-run"])
+        .exits_with(1);
+    assert!(!output.stderr.contains(['\u{1b}']), "{output}");
+    assert!(
+        !output.stderr.lines().any(|line| line.starts_with("forged")),
+        "{output}"
+    );
+}
+
+#[test]
 fn cells_are_listed_only_when_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();

@@ -103,5 +103,8 @@ fn the_soft_limit_of_descriptors_is_raised() {
     assert!(health(OTHER, address).unwrap().starts_with("HTTP/1.1 200"));
     drop(held);
     server.signal(rustix::process::Signal::TERM);
-    server.finish().exits_with(0).stderr_contains(OF_ONE_ADDRESS);
+    server
+        .finish()
+        .exits_with(0)
+        .stderr_contains(OF_ONE_ADDRESS);
 }

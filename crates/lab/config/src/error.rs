@@ -47,6 +47,7 @@ impl fmt::Display for ConfigError {
             message,
             excerpt,
         } = self;
+        let file: String = file.chars().map(printable).collect();
         write!(f, "{file}:{line}:{column}: {message}")?;
         let Some(Excerpt { text, marked }) = excerpt else {
             return Ok(());
@@ -235,5 +236,7 @@ mod tests {
             "{shown:?}"
         );
         assert!(!shown.contains('\u{202e}'), "{shown:?}");
+        let error = Source::new("a\nb\u{1b}.toml", text).error(&(0..0), "no");
+        assert_eq!(error.to_string(), "a b .toml:1:1: no");
     }
 }

@@ -5,6 +5,7 @@
 //! | function | for |
 //! |---|---|
 //! | [`plain`] | one line: a message, a cell of a table, a label |
+//! | [`quoted`] | a name in a message that must not seem to be more than a name, e.g. of a file in a question |
 //! | [`lines`] | a whole text with its line breaks, e.g. a page |
 //! | [`cell`] | a cell of CSV, which a spreadsheet may open |
 //!
@@ -34,6 +35,11 @@ pub fn is_interpreted(c: char) -> bool {
 /// Replaces every character that an output would act on ([`is_interpreted`]).
 pub fn plain(text: &str) -> String {
     replaced(text, is_interpreted)
+}
+
+/// Returns text in quotes, with escapes for quotes, backslashes and what an output would act on, as Rust writes strings.
+pub fn quoted(text: &str) -> String {
+    plain(&format!("{text:?}"))
 }
 
 /// Replaces the same characters, but keeps line feeds.
@@ -94,6 +100,16 @@ mod tests {
         let plain_text = format!("a{r}[2J{r}{r}2J{r}{r}{r}b{r}{r}{r}{r}");
         assert_eq!(plain(evil), format!("{plain_text}{r}"));
         assert_eq!(lines(evil), format!("{plain_text}\n"));
+    }
+
+    #[test]
+    fn quoted_text_ends_where_it_seems_to() {
+        assert_eq!(quoted("häuser.json"), "\"häuser.json\"");
+        assert_eq!(
+            quoted("a\". Continue?\n\u{1b}[2J\u{202e}\\"),
+            r#""a\". Continue?\n\u{1b}[2J\u{202e}\\""#
+        );
+        assert!(!quoted("a\u{3164}\u{200b}\u{e0041}").contains(is_interpreted));
     }
 
     #[test]

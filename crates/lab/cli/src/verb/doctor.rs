@@ -112,5 +112,5 @@ fn print_machine(machine: &[Fact]) -> anyhow::Result<()> {
             text += &format!("      {:<34} -> {advice}\n", "");
         }
     }
-    out::print(&text)
+    out::text(&text)
 }

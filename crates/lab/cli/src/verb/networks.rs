@@ -81,7 +81,7 @@ fn list(json: bool) -> anyhow::Result<u8> {
         text += &format!("{:width$}  {}\n", n.name, n.numbers());
         text += &format!("{:width$}  {}\n", "", n.about);
     }
-    out::print(&text)?;
+    out::text(&text)?;
     Ok(exit::PASS)
 }
 
@@ -116,7 +116,7 @@ fn print_event(event: NetworkCheckEvent<'_>) -> anyhow::Result<()> {
         NetworkCheckEvent::Checked(NetworkCheck { check, noise }) => {
             crate::checks::print_line(check)?;
             if !check.pass && !noise.is_empty() {
-                out::print(&format!("      noisy: {}\n", noise.join("; ")))?;
+                out::text(&format!("      noisy: {}\n", noise.join("; ")))?;
             }
         }
     }

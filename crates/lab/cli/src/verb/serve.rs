@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use server::{
-    Answers, AuthScheme, Chain, Config, Congestion, Fault, KeyKind, Limits, QuicFault, Server, Validity,
+    Answers, AuthScheme, Chain, Config, Congestion, Fault, KeyKind, Limits, QuicFault, Server,
+    Validity,
 };
 
 use crate::{descriptors, exit, out};
@@ -313,7 +314,7 @@ fn announce(server: &Server, credentials: Option<&Path>, json: bool) -> anyhow::
     if let Some(dir) = credentials {
         text += &format!("credentials in {}\n", dir.display());
     }
-    out::print(&text)
+    out::text(&text)
 }
 
 /// Returns a future that completes at SIGINT or SIGTERM.

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         .collect::<Result<_, _>>()?;
     match args.format {
         Listing::Json => out::json(&rows)?,
-        Listing::Human => out::print(&neutral::lines(&table(&rows)))?,
+        Listing::Human => out::text(&table(&rows))?,
     }
     Ok(exit::PASS)
 }

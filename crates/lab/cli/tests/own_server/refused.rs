@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
 
-use crate::common::{self, CommandOutput, User};
+use crate::common::{self, CommandOutput, Sandbox, User};
 use crate::{HEAD, ONE_ARM, STEPS, run, run_unasked, sandbox, study};
 
 #[test]
@@ -118,7 +118,7 @@ fn the_server_that_a_study_names_needs_consent() {
     let steps = STEPS.replacen("path =", "request = \"body.json\"\npath =", 1);
     sandbox.write("mine.toml", &study(1, address, ONE_ARM, &steps));
     let refused = format!(
-        "this run would send 4 requests to https://my.test:9443 at {address}, which the study names, with body.json; \
+        "this run would send 4 requests to https://my.test:9443 at {address}, which the study names, with \"body.json\"; \
          add --yes"
     );
     run_unasked(&sandbox, User::Caller, &[])
@@ -132,16 +132,11 @@ fn the_server_that_a_study_names_needs_consent() {
     let commute = sandbox.commute(&[]);
     let program = commute.get_program().to_str().unwrap();
     let line = format!("'{program}' run mine.toml --out run --no-self-test -q");
-    let answered = |answer: &str| {
-        let mut command = Command::new("sh");
-        let script = format!("echo {answer} | script -qec \"{line}\" /dev/null");
-        command.args(["-c", &script]);
-        sandbox.configure(&mut command, User::Caller);
-        CommandOutput::of(command)
-    };
+    let answered = |answer: &str| on_terminal(&sandbox, answer, &line);
     answered("n")
         .exits_with(1)
-        .stdout_contains("which the study names, with body.json. Continue? [y/N]")
+        .stdout_contains("this run sends the content of:\r\n  \"body.json\"\r\n")
+        .stdout_contains("which the study names. Continue? [y/N]")
         .stdout_contains("nothing was sent");
     assert_unconnected(&listener);
     // The next that would happen.
@@ -149,4 +144,50 @@ fn the_server_that_a_study_names_needs_consent() {
     answered("y")
         .exits_with(1)
         .stdout_contains(&format!("no connection to {address}"));
+}
+
+/// Runs a line of the shell on a terminal, with this answer to its question.
+fn on_terminal(sandbox: &Sandbox, answer: &str, line: &str) -> CommandOutput {
+    let mut command = Command::new("sh");
+    let script = format!("echo {answer} | script -qec \"{line}\" /dev/null");
+    command.args(["-c", &script]);
+    sandbox.configure(&mut command, User::Caller);
+    CommandOutput::of(command)
+}
+
+#[test]
+fn names_of_files_cannot_forge_the_question() {
+    let sandbox = sandbox();
+    let address: SocketAddr = ([127, 0, 0, 1], 9).into();
+    sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
+    let harmless = "this run sends at most 1 request to https:harmless.test";
+    let name = format!("a\". Continue? [y-N]\n{harmless}\u{1b}[2J\u{202e}.json");
+    sandbox.write(&name, "{}");
+    let path = format!("request = {}\npath =", toml::Value::from(name));
+    let steps = STEPS.replacen("path =", &path, 1);
+    sandbox.write("mine.toml", &study(1, address, ONE_ARM, &steps));
+    let shown = format!(r#""a\". Continue? [y-N]\n{harmless}\u{{1b}}[2J\u{{202e}}.json""#);
+    let refused = run_unasked(&sandbox, User::Caller, &[])
+        .exits_with(2)
+        .stderr_contains(&format!("which the study names, with {shown}; add --yes"));
+    assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{refused}");
+    if common::find_program("script").is_none() {
+        return testing::skip("script (util-linux), which opens a terminal, is missing");
+    }
+    let commute = sandbox.commute(&[]);
+    let program = commute.get_program().to_str().unwrap();
+    let line = format!("'{program}' run mine.toml --out run --no-self-test -q");
+    let output = on_terminal(&sandbox, "n", &line).exits_with(1);
+    let lines: Vec<&str> = output.stdout.lines().map(str::trim_end).collect();
+    let file = lines.iter().position(|line| *line == format!("  {shown}"));
+    let question = lines[file.unwrap() + 1];
+    assert!(
+        question.starts_with("this run sends at most 4 requests to https://my.test:9443 at"),
+        "{output}"
+    );
+    assert!(
+        !lines.iter().any(|line| line.starts_with(harmless)),
+        "{output}"
+    );
+    assert!(!output.stdout.contains(['\u{1b}', '\u{202e}']), "{output}");
 }

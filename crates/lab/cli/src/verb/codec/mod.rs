@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         progress.finish();
         match args.format {
             Format::Json => out::json(&matrix)?,
-            Format::Human | Format::Csv => out::print(&matrix.text())?,
+            Format::Human | Format::Csv => out::text(&matrix.text())?,
         }
         return Ok(match (progress.is_stopped(), matrix.is_green()) {
             (true, _) => exit::INTERRUPTED,
@@ -277,7 +277,7 @@ fn print(table: &Table, args: &Args) -> anyhow::Result<()> {
         write(file, &codec_bench::html(table, &crate::origin::now()))?;
     }
     match args.format {
-        Format::Human => out::print(&table.text()),
+        Format::Human => out::text(&table.text()),
         Format::Json => out::json(table),
         Format::Csv => out::print(&table.csv()?),
     }

@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     match args.format {
         Format::Json => out::json(&report)?,
         Format::Csv => out::print(&report.csv()?)?,
-        Format::Human => out::print(&neutral::lines(&report.text()))?,
+        Format::Human => out::text(&report.text())?,
     }
     Ok(exit::PASS)
 }

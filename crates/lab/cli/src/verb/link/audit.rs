@@ -7,7 +7,7 @@ use crate::out;
 
 /// Prints the statistics of both directions, drops outside the model, and CPU time.
 pub(crate) fn print(network: &Network, window: &Window) {
-    out::note!("{}", text(network, window).trim_end());
+    out::error_lines(text(network, window).trim_end());
 }
 
 fn text(network: &Network, window: &Window) -> String {

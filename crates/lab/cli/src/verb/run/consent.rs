@@ -26,28 +26,42 @@ pub(super) fn ask(job: &Job, server: &ExternalServer, yes: bool) -> anyhow::Resu
         }
         return Ok(());
     }
+    let url = neutral::plain(&url.to_string());
     let place = match &server.address {
-        Some(address) => format!("{url} at {address}"),
-        None => url.to_string(),
+        Some(address) => format!("{url} at {}", neutral::plain(&address.to_string())),
+        None => url,
     };
     let requests = report::count(requests as usize, "request");
-    let what = format!("{requests} to {place}, which the study names{}", files(job));
-    match confirm(&format!("this run sends at most {what}. Continue?"))? {
+    let what = format!("{requests} to {place}, which the study names");
+    let files = files(job);
+    let is_asked = confirm(
+        &listed(&files),
+        &format!("this run sends at most {what}. Continue?"),
+    );
+    match is_asked? {
         Some(true) => Ok(()),
         Some(false) => anyhow::bail!("nothing was sent"),
-        None => Err(exit::usage(format!(
-            "this run would send {what}; add --yes if the server may get them"
-        ))),
+        None => {
+            let with = match files.is_empty() {
+                true => String::new(),
+                false => format!(", with {}", files.join(", ")),
+            };
+            Err(exit::usage(format!(
+                "this run would send {what}{with}; add --yes if the server may get them"
+            )))
+        }
     }
 }
 
-/// Returns the files whose content is sent, as the study names them.
-fn files(job: &Job) -> String {
-    let files: Vec<&str> = (job.plan.study.payload_files.keys())
-        .map(String::as_str)
-        .collect();
-    match files.is_empty() {
-        true => String::new(),
-        false => format!(", with {}", files.join(", ")),
-    }
+/// Returns the files whose content is sent, as the study names them, in quotes: a stranger chose the names.
+fn files(job: &Job) -> Vec<String> {
+    let files = job.plan.study.payload_files.keys();
+    files.map(|file| neutral::quoted(file)).collect()
+}
+
+/// Returns a line per file, for above the question: whatever the names are, the question with the server is last.
+fn listed(files: &[String]) -> Vec<String> {
+    let heading = (!files.is_empty()).then(|| "this run sends the content of:".to_owned());
+    let files = files.iter().map(|file| format!("  {file}"));
+    heading.into_iter().chain(files).collect()
 }

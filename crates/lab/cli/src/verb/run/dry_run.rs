@@ -1,10 +1,11 @@
 //! The output of `--dry-run`: what is compared on which networks, how long it takes, and what is wrong.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use comfy_table::{Table, presets};
 use lab::{Plan, Shard};
+use neutral::plain;
 use record::{Arm, Run};
 use report::ERROR;
 use stats::{FewestBlocks, Ranks};
@@ -56,36 +57,35 @@ pub(crate) fn text(
 ) -> String {
     let mut out = String::new();
     let study = &plan.study;
-    let mut add_line = |text: String| {
-        for line in text.split('\n') {
-            out.push_str(&neutral::plain(line));
-            out.push('\n');
-        }
+    // Texts of the study have no line feeds when they come here: only tables have several lines.
+    let mut add = |text: String| {
+        out.push_str(&neutral::lines(&text));
+        out.push('\n');
     };
-    add_line(format!("{}: {}", study.name, study.question));
-    add_line(String::new());
+    add(plain(&format!("{}: {}", study.name, study.question)));
+    add(String::new());
     let run = plan.head();
-    add_line(arms(&run));
-    add_line(String::new());
-    add_line(networks(plan));
-    add_line(String::new());
-    add_line(groups(&run));
-    add_line(String::new());
+    add(arms(&run));
+    add(String::new());
+    add(networks(plan));
+    add(String::new());
+    add(groups(&run));
+    add(String::new());
     // Where all arms send the same, the table above says it.
     for request in plan
         .own_requests()
         .iter()
         .filter(|request| request.contains("; "))
     {
-        add_line(format!("  {request}"));
+        add(plain(&format!("  {request}")));
     }
     if run.arms.iter().any(|arm| arm.own_json) {
-        add_line(CODING.to_owned());
+        add(CODING.to_owned());
     }
     let cells = || plan.shard(shard).flat_map(|block| &block.cells);
     if lists_cells {
-        cells().for_each(|cell| add_line(cell.planned.id.clone()));
-        add_line(String::new());
+        cells().for_each(|cell| add(plain(&cell.planned.id)));
+        add(String::new());
     }
     let cells = cells().count();
     let seconds = plan.estimate_ns(shard, jobs) / 1_000_000_000;
@@ -95,34 +95,43 @@ pub(crate) fn text(
         1 => String::new(),
         n => format!(" with {n} in parallel"),
     };
-    add_line(format!(
+    add(format!(
         "{cells} of {all} cells, seed {seed}, about {minutes} min {seconds:02} s{parallel}"
     ));
     if let Some(server) = &study.external {
         let requests = plan.requests(shard);
-        add_line(format!(
+        add(plain(&format!(
             "{} gets at most {requests} requests, more where blocks are run again",
             server.url
-        ));
+        )));
     }
     for file in outside_files {
-        let file = file.display();
-        add_line(format!(
+        let file = shown_path(file);
+        add(format!(
             "the study reads {file}, which is outside its folder"
         ));
     }
     if let Some(fewest) = stats::fewest_blocks(&plan.families(), ERROR, ranks) {
         let comparisons = plan.families().iter().sum();
-        add_line(enough_blocks(comparisons, fewest, study.blocks as usize));
+        add(enough_blocks(comparisons, fewest, study.blocks as usize));
     }
     for warning in warnings {
-        add_line(format!("warning: {warning}"));
+        add(format!("warning: {warning}"));
     }
     out
 }
 
 fn shown(value: Option<impl ToString>) -> String {
     value.map_or("-".to_owned(), |value| value.to_string())
+}
+
+/// Returns a path as it is, or in quotes with escapes if a terminal would act on it.
+fn shown_path(path: &Path) -> String {
+    let path = path.display().to_string();
+    match path.contains(neutral::is_interpreted) {
+        true => neutral::quoted(&path),
+        false => path,
+    }
 }
 
 /// Returns the arms with the settings in which they differ, and below them those that all have.
@@ -149,7 +158,8 @@ fn arms(run: &Run) -> String {
         };
         let first = [&arm.name, &arm.stack, &arm.protocol].map(String::clone);
         let settings = differing.iter().map(|(_, of)| of(arm));
-        table.add_row(first.into_iter().chain(settings).chain([role.to_owned()]));
+        let cells = first.into_iter().chain(settings).chain([role.to_owned()]);
+        table.add_row(cells.map(|cell| plain(&cell)));
     }
     let usual = Arm {
         codec: "json".to_owned(),
@@ -159,7 +169,7 @@ fn arms(run: &Run) -> String {
     let of_all: Vec<String> = (common.iter())
         .filter_map(|(name, of)| {
             let value = of(run.arms.first()?);
-            (value != of(&usual)).then(|| format!("{name} {value}"))
+            (value != of(&usual)).then(|| plain(&format!("{name} {value}")))
         })
         .collect();
     let mut text = table.trim_fmt();
@@ -184,14 +194,14 @@ fn groups(run: &Run) -> String {
             Some(load) => load.about(),
             None => requests.to_string(),
         };
-        table.add_row([&group.name, &requests, &group.about]);
+        table.add_row([&group.name, &requests, &group.about].map(|cell| plain(cell)));
     }
     let measures = report::planned_measures(run);
     let labels = |decisive: bool| -> Vec<String> {
         let wanted = measures
             .iter()
             .filter(|measure| measure.decisive == decisive);
-        wanted.map(|measure| measure.label.clone()).collect()
+        wanted.map(|measure| plain(&measure.label)).collect()
     };
     let mut text = format!(
         "{}\n compared: {}",
@@ -210,7 +220,8 @@ fn networks(plan: &Plan) -> String {
     table.load_preset(presets::NOTHING);
     table.set_header(["network", "numbers"]);
     for network in &plan.networks {
-        table.add_row([&network.link.name, &network.link.numbers()]);
+        let cells = [&network.link.name, &network.link.numbers()];
+        table.add_row(cells.map(|cell| plain(cell)));
     }
     table.trim_fmt()
 }

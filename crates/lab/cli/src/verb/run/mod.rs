@@ -135,6 +135,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     warnings.extend(lab.warnings(&job.plan));
     if args.dry_run {
         let refusal = refusal.map(|reason| format!("this study will not be run: {reason}"));
+        // The refusal has several lines.
+        let warnings = warnings.iter().map(|warning| neutral::plain(warning));
         let warnings: Vec<String> = refusal.into_iter().chain(warnings).collect();
         crate::out::print(&dry_run::text(
             &job.plan,

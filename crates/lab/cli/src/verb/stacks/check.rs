@@ -86,7 +86,7 @@ pub(super) fn run(lab: &Lab, args: &Args) -> anyhow::Result<u8> {
     }
     match args.format {
         Listing::Json => out::json(&matrix)?,
-        Listing::Human => out::print(&matrix.text())?,
+        Listing::Human => out::text(&matrix.text())?,
     }
     let not_tested = match missing.len() {
         0 => String::new(),

@@ -89,7 +89,7 @@ fn install_packages(folder: &Folder, system: bool) -> anyhow::Result<()> {
         "apt-get install --yes --no-install-recommends {}",
         missing.join(" ")
     );
-    if !system && confirm(&format!("run `{line}`?"))? != Some(true) {
+    if !system && confirm(&[], &format!("run `{line}`?"))? != Some(true) {
         anyhow::bail!("needs Debian packages; run `{line}`, or give --system");
     }
     let update = Command::new("apt-get").args(["update", "-qq"]).status();

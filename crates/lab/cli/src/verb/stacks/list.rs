@@ -1,6 +1,7 @@
 //! `commute stacks`: lists every stack with what its driver reports.
 
 use lab::{Driver, DriverHello, HelloReader, Lab};
+use neutral::plain;
 use serde::Serialize;
 
 use crate::out::Listing;
@@ -20,7 +21,7 @@ pub(super) fn run(lab: &Lab, format: Listing) -> anyhow::Result<u8> {
     status.finish_and_clear();
     match format {
         Listing::Json => out::json(&rows)?,
-        Listing::Human => out::print(&neutral::lines(&(table(&rows) + &runners(lab))))?,
+        Listing::Human => out::text(&(table(&rows) + &runners(lab)))?,
     }
     Ok(exit::PASS)
 }
@@ -73,31 +74,38 @@ impl Row {
 fn runners(lab: &Lab) -> String {
     let line = |runner: &lab::Runner| match runner.missing() {
         None => format!("codecs in {}: usable\n", runner.runtime),
-        Some(why) => format!("codecs in {}: not usable: {why}\n", runner.runtime),
+        Some(why) => format!(
+            "codecs in {}: not usable: {}\n",
+            runner.runtime,
+            plain(&why)
+        ),
     };
     lab.stacks.runners().map(line).collect()
 }
 
+/// Returns the rows as lines; no text of a stack adds a line.
 fn table(rows: &[Row]) -> String {
     let width = rows.iter().map(|r| r.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for row in rows {
+        let name = plain(&row.name);
         let protocols = row.protocols.join(" ");
         match (&row.stack, &row.missing) {
             (Some(stack), _) => {
-                let tls = row.tls.as_deref().unwrap_or_default();
+                let stack = plain(stack);
+                let tls = plain(row.tls.as_deref().unwrap_or_default());
                 let ms = row.startup_ms.unwrap_or(0);
-                text += &format!("{:width$}  {protocols:9}  {stack}\n", row.name);
+                text += &format!("{name:width$}  {protocols:9}  {stack}\n");
                 text += &format!("{:width$}  {:9}  TLS: {tls}; starts in {ms} ms\n", "", "");
                 let able = row.capabilities.join(" ");
                 text += &format!("{:width$}  {:9}  can: {able}\n", "", "");
             }
             (None, missing) => {
-                let why = missing.as_deref().unwrap_or_default();
-                text += &format!("{:width$}  {protocols:9}  not usable: {why}\n", row.name);
+                let why = plain(missing.as_deref().unwrap_or_default());
+                text += &format!("{name:width$}  {protocols:9}  not usable: {why}\n");
             }
         }
-        for caveat in &row.caveats {
+        for caveat in row.caveats.iter().map(|caveat| plain(caveat)) {
             text += &format!("{:width$}  {:9}  note: {caveat}\n", "", "");
         }
     }
