@@ -118,6 +118,7 @@ fn head(name: &str, about: &str, arms: Arms, scope: Scope) -> String {
         Arms::Apps => include_str!("apps.toml"),
         Arms::BuiltIn => include_str!("built_in.toml"),
     };
+    let about = neutral::plain(about);
     format!(
         "# {about}\n\
          # Every key is in docs/reference/studies.md. `commute run FILE --dry-run` checks this file and estimates the\n\
@@ -203,7 +204,7 @@ impl Writer<'_> {
         let Seen {
             method, request, ..
         } = group.typical;
-        let mut text = format!("# {}: {method}", group.name);
+        let mut text = neutral::plain(&format!("# {}: {method}", group.name));
         let guess = |body: &Body| {
             if body.is_guess {
                 " (a guess: change it)"
@@ -315,9 +316,18 @@ impl Writer<'_> {
     }
 }
 
-/// Formats a string of TOML.
+/// Formats a string of TOML. What a terminal would act on is escaped: the study may be printed.
 fn string(text: &str) -> String {
-    toml::Value::from(text).to_string()
+    if !text.contains(neutral::is_interpreted) {
+        return toml::Value::from(text).to_string();
+    }
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        '\n' => "\\n".to_owned(),
+        c if neutral::is_interpreted(c) => format!("\\U{:08X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
 /// Formats a key of TOML, in quotes where it needs them.
@@ -326,5 +336,20 @@ fn key(name: &str) -> String {
     match !name.is_empty() && name.chars().all(is_bare) {
         true => name.to_owned(),
         false => string(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_have_escapes_for_what_a_terminal_acts_on() {
+        let text = "a\"\\\n\u{1b}[2J\u{202e}\u{e0041}";
+        let written = string(text);
+        assert_eq!(written, r#""a\"\\\n\U0000001B[2J\U0000202E\U000E0041""#);
+        let read: toml::Table = format!("x = {written}").parse().unwrap();
+        assert_eq!(read["x"].as_str(), Some(text));
+        assert_eq!(string("häuser"), "\"häuser\"");
     }
 }
