@@ -74,7 +74,9 @@ impl Admission {
         let Ok(permit) = self.places.clone().try_acquire_owned() else {
             if is_first(&self.warned.all) {
                 let most = self.most;
-                tracing::warn!("all {most} connections are taken: further clients wait or are refused");
+                tracing::warn!(
+                    "all {most} connections are taken: further clients wait or are refused"
+                );
             }
             return None;
         };
@@ -92,7 +94,9 @@ impl Admission {
             Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
         );
         match is_scarce && is_first(&self.warned.accept) {
-            true => tracing::warn!(%error, "cannot accept connections: clients wait until others leave"),
+            true => {
+                tracing::warn!(%error, "cannot accept connections: clients wait until others leave")
+            }
             false => tracing::debug!(%error, "cannot accept a connection"),
         }
     }
