@@ -93,11 +93,10 @@ impl Admission {
             error.raw_os_error(),
             Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
         );
-        match is_scarce && is_first(&self.warned.accept) {
-            true => {
-                tracing::warn!(%error, "cannot accept connections: clients wait until others leave")
-            }
-            false => tracing::debug!(%error, "cannot accept a connection"),
+        if is_scarce && is_first(&self.warned.accept) {
+            tracing::warn!(%error, "cannot accept connections: clients wait until others leave");
+        } else {
+            tracing::debug!(%error, "cannot accept a connection");
         }
     }
 

@@ -252,7 +252,6 @@ impl Args {
                 Some(descriptors) => Limits::within_descriptors(descriptors),
                 None => Limits::default(),
             },
-            ..Config::default()
         })
     }
 }

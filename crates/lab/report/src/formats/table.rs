@@ -147,7 +147,7 @@ impl<'a> Table<'a> {
     /// Returns the table of a group that is bound by time, if the measure is one.
     pub(crate) fn of_load(arms: &'a [ArmSummary], measure: usize) -> Option<Self> {
         let columns = load::columns(arms, measure)?.into_iter();
-        let column = |(heading, figures): (String, Vec<String>)| Column::new(&heading, figures);
+        let column = |(heading, figures): (String, Vec<String>)| Column::new(&heading, &figures);
         Some(Self {
             arms,
             columns: columns.map(column).collect(),
@@ -178,8 +178,8 @@ impl<'a> Table<'a> {
     }
 
     fn add(&mut self, heading: &str, figure: impl Fn(&ArmSummary) -> String) {
-        let figures = self.arms.iter().map(figure).collect();
-        self.columns.push(Column::new(heading, figures));
+        let figures: Vec<String> = self.arms.iter().map(figure).collect();
+        self.columns.push(Column::new(heading, &figures));
     }
 
     /// Adds a column of figures in one unit.
@@ -267,7 +267,7 @@ impl<'a> Table<'a> {
 
 impl Column {
     /// Creates a column without verdicts. A figure may contain the words of others, e.g. the name of a server's library.
-    fn new(heading: &str, figures: Vec<String>) -> Self {
+    fn new(heading: &str, figures: &[String]) -> Self {
         Self {
             heading: plain(heading),
             verdicts: vec![None; figures.len()],
