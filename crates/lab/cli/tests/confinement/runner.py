@@ -25,8 +25,8 @@ outcomes = {
     "see": attempt(lambda: os.stat("/proc/" + host_process)),
     "signal": attempt(lambda: os.kill(int(host_process), 0)),
     "descriptor": attempt(lambda: os.read(9, 50)),
-    # Process 1 of a PID namespace leads the session there; one from outside is 0.
-    "session": attempt(lambda: os.getsid(0) != 1),
+    # A session from outside of the PID namespace is 0.
+    "session": attempt(lambda: os.getsid(0) == 0),
 }
 leave_process()
 
