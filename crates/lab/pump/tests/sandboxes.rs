@@ -230,7 +230,7 @@ fn network_devices_of_the_machine_are_hidden() {
     assert_eq!(!cgroups.is_empty(), has_cgroups, "{cgroups}");
 }
 
-/// Of a process that forks and exits, a list of processes names none that a signal still reaches.
+/// A list of processes names none of these that a signal still reaches.
 #[test]
 fn processes_that_fork_and_exit_end_with_their_cell() {
     let Some(mut bench) = common::bench() else {

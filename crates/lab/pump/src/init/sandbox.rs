@@ -111,19 +111,26 @@ pub(crate) fn enter(sandbox: &Sandbox, visible: &[PathBuf], hidden: &[PathBuf]) 
     for dir in PRIVATE.map(Path::new) {
         make_private(dir, &roots)?;
     }
-    devices.iter().try_for_each(Bound::mount)?;
+    for device in &devices {
+        device.mount()?;
+    }
     for (link, target) in DEVICE_LINKS {
         symlink(target, link)?;
     }
     // What links lead to before the links, and a folder before those in it.
     bound.sort_by(|a, b| (a.links, &a.path).cmp(&(b.links, &b.path)));
-    bound.iter().try_for_each(Bound::mount)?;
+    let mut mounted = Vec::new();
+    for bound in bound {
+        if bound.mount()? {
+            mounted.push(bound);
+        }
+    }
     if let Some(home) = &sandbox.home {
         fs::create_dir_all(home)?;
         fs::set_permissions(home, Permissions::from_mode(0o700))?;
         chown(home, sandbox.user, sandbox.user)?;
     }
-    make_read_only(&roots, &bound)
+    make_read_only(&roots, &mounted)
 }
 
 /// Returns the folders to hide, none of which is in another.
@@ -251,9 +258,10 @@ impl Bound {
         names.into_iter().map(open).collect()
     }
 
-    fn mount(&self) -> io::Result<()> {
+    /// Mounts it, and reports whether that was necessary: a link may lead to it already.
+    fn mount(&self) -> io::Result<bool> {
         if self.links > 0 && self.is_there() {
-            return Ok(());
+            return Ok(false);
         }
         // One within another that is bound already may be there.
         if self.is_dir {
@@ -262,7 +270,8 @@ impl Bound {
             fs::create_dir_all(self.path.parent().unwrap_or(Path::new("/")))?;
             fs::File::create(&self.path)?;
         }
-        bind(&self.handle, &self.path)
+        bind(&self.handle, &self.path)?;
+        Ok(true)
     }
 
     /// Reports whether the path leads to the file already: a link that is in a bound folder.
@@ -298,7 +307,12 @@ fn names(path: &Path, real: &Path) -> Vec<(usize, PathBuf)> {
         let (Ok(target), Some(dir)) = (target, name.parent()) else {
             break;
         };
-        name = dir.join(target);
+        let next = dir.join(target);
+        // Without `..` and links of folders, since names of hidden files are found by how they begin.
+        name = match (next.parent().map(Path::canonicalize), next.file_name()) {
+            (Some(Ok(dir)), Some(file)) => dir.join(file),
+            _ => break,
+        };
     }
     names.push(real.to_owned());
     names.into_iter().rev().enumerate().collect()
