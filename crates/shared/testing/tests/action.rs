@@ -40,6 +40,7 @@ echo "gh of the pull request has $GH_TOKEN" >>"$LOG"
 struct Step {
     name: String,
     folder: Option<String>,
+    shell: String,
     env: BTreeMap<String, String>,
     script: String,
 }
@@ -80,7 +81,8 @@ fn steps(text: &str) -> Vec<Step> {
             ("run", script) => step.script = script.to_owned(),
             ("env", "") => block = "env",
             ("working-directory", folder) => step.folder = Some(folder.trim().to_owned()),
-            ("shell", " bash") | ("if", _) => {}
+            ("shell", shell) => step.shell = shell.trim().to_owned(),
+            ("if", _) => {}
             _ => panic!("unknown key: {line}"),
         }
     }
@@ -109,7 +111,9 @@ fn logs(dir: &Path) -> BTreeMap<String, String> {
     fs::write(workspace.join("rust-toolchain.toml"), toolchain).unwrap();
     let config = "[build]\nrustc-wrapper = \"evil/bin/rustc\"\n";
     fs::write(workspace.join(".cargo/config.toml"), config).unwrap();
-    program(&workspace.join("node_modules/.bin/gh"), GH);
+    for name in ["gh", "bash"] {
+        program(&workspace.join("node_modules/.bin").join(name), GH);
+    }
     for (name, script) in [
         ("cargo", CARGO),
         ("rustup", CARGO),
@@ -144,7 +148,14 @@ fn logs(dir: &Path) -> BTreeMap<String, String> {
         let log = dir.join("log");
         fs::write(&log, "").unwrap();
         let folder = step.folder.as_deref().map(value);
-        let output = Command::new("bash")
+        let is_comment = step.env.contains_key("GH_TOKEN");
+        // A runner looks `bash` up on the workflow's path, which only matters to the step with a secret.
+        let shell = match step.shell.split_once(' ') {
+            None if !is_comment => Path::new("/bin/bash").to_owned(),
+            None => workspace.join("node_modules/.bin").join(&step.shell),
+            Some((shell, _)) => PathBuf::from(shell),
+        };
+        let output = Command::new(shell)
             .args(["--noprofile", "--norc", "-eo", "pipefail", "-c"])
             .arg(&step.script)
             .current_dir(folder.map_or(workspace.clone(), PathBuf::from))
@@ -161,7 +172,6 @@ fn logs(dir: &Path) -> BTreeMap<String, String> {
             .envs(step.env.iter().map(|(key, text)| (key, value(text))))
             .output()
             .unwrap();
-        let is_comment = step.env.contains_key("GH_TOKEN");
         assert!(
             output.status.success() || is_comment,
             "{}: {output:?}",
