@@ -224,7 +224,8 @@ fn what_a_run_keeps_of_requests_is_for_its_owner_only() {
     let run = sandbox.work().join("run");
     let payloads = fs::read_dir(run.join("payloads")).unwrap();
     let private = payloads.map(|entry| entry.unwrap().path());
-    for file in private.chain([run.join("run.json")]) {
+    let written = ["run.json", "report.html", "report.json"].map(|name| run.join(name));
+    for file in private.chain(written) {
         assert_mode(&file, 0o600);
     }
     // The packets and the secrets that decrypt them hold what the header does.
@@ -241,9 +242,9 @@ fn what_a_run_keeps_of_requests_is_for_its_owner_only() {
         }
     }
     assert!(kept >= 4, "{kept}");
-    for public in ["report.html", "report.json"] {
-        let text = fs::read_to_string(run.join(public)).unwrap();
-        assert!(!text.contains("SECRET"), "{public}");
+    for report in ["report.html", "report.json"] {
+        let text = fs::read_to_string(run.join(report)).unwrap();
+        assert!(!text.contains("SECRET"), "{report}");
     }
 }
 

@@ -19,7 +19,7 @@ pub enum Readers {
 impl Readers {
     /// Returns the readers of a file.
     #[cfg(unix)]
-    pub(crate) fn of(file: &Path) -> io::Result<Self> {
+    pub fn of(file: &Path) -> io::Result<Self> {
         let mode = std::os::unix::fs::MetadataExt::mode(&fs::metadata(file)?);
         Ok(match mode & 0o077 {
             0 => Self::Owner,
@@ -27,8 +27,9 @@ impl Readers {
         })
     }
 
+    /// Returns the readers of a file.
     #[cfg(not(unix))]
-    pub(crate) fn of(_: &Path) -> io::Result<Self> {
+    pub fn of(_: &Path) -> io::Result<Self> {
         Ok(Self::Any)
     }
 }

@@ -67,7 +67,7 @@ impl Store {
     }
 
     /// Keeps every other process from writing to the folder until the lock is dropped or this
-    /// process ends, however it ends. Deletes the unfinished files of processes that were killed.
+    /// process ends, however it ends. Deletes the unfinished records of processes that were killed.
     pub fn lock(&self) -> Result<StoreLock, StoreError> {
         let failed = |source| StoreError::read(&self.dir, source);
         let dir = File::open(&self.dir).map_err(failed)?;
@@ -242,8 +242,7 @@ pub struct StoreLock {
     _dir: File,
 }
 
-/// Deletes the temporary files in a locked folder, which no process writes any more. Readers ignore those that cannot be
-/// deleted.
+/// Deletes the temporary files of records in a locked folder. Readers ignore those that cannot be deleted.
 fn remove_unfinished(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else {
         return;

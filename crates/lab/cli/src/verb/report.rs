@@ -189,7 +189,7 @@ fn write_hdr(data: &RunData, dir: &Path) -> anyhow::Result<()> {
         while !written.insert(name.clone()) {
             name.push('_');
         }
-        write_beside(&dir.join(name + ".hlog"), &log.text)?;
+        write_beside(&dir.join(name + ".hlog"), &log.text, Readers::Any)?;
     }
     Ok(())
 }
@@ -225,16 +225,17 @@ fn note_thresholds(summary: &Summary) {
 
 /// Writes `report.html` and `report.json` into the run's folder.
 pub(crate) fn write_files(summary: &Summary, data: &RunData, dir: &Path) -> anyhow::Result<()> {
-    write_beside(
-        &dir.join("report.html"),
-        &report::html_beside_records(summary, data),
-    )?;
-    write_beside(&dir.join("report.json"), &report::json(summary))
+    // Paths of requests, which reports name, may have a secret in their queries.
+    let header = dir.join("run.json");
+    let readers = Readers::of(&header).map_err(|e| cannot_write(&header, e))?;
+    let page = report::html_beside_records(summary, data);
+    write_beside(&dir.join("report.html"), &page, readers)?;
+    write_beside(&dir.join("report.json"), &report::json(summary), readers)
 }
 
 /// Writes a file whose name the user has not given. What has the name may be a link that a stranger has put there.
-fn write_beside(file: &Path, text: &str) -> anyhow::Result<()> {
-    folder::replace(file, text.as_bytes(), Readers::Any).map_err(|e| cannot_write(file, e))
+fn write_beside(file: &Path, text: &str, readers: Readers) -> anyhow::Result<()> {
+    folder::replace(file, text.as_bytes(), readers).map_err(|e| cannot_write(file, e))
 }
 
 /// Returns the exit code of a report: whether its results can be used, and all thresholds passed; those
