@@ -29,7 +29,6 @@ A driver tries all of this in a cell. The test is `crates/lab/cli/tests/confinem
 | attempt | root | ordinary user |
 |---|---|---|
 ";
-const ABSTRACT_NAME: &str = "commute-test-confinement";
 const MARK: &str = "commute-probe-mark";
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
 
@@ -187,14 +186,15 @@ fn probe(user: User) -> BTreeMap<String, Outcome> {
     let socket = sandbox.work().join("socket");
     let _listener = UnixListener::bind(&socket).unwrap();
     std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let name = SocketAddr::from_abstract_name(ABSTRACT_NAME).unwrap();
+    let abstract_name = format!("commute-test-{}", std::process::id());
+    let name = SocketAddr::from_abstract_name(&abstract_name).unwrap();
     let _abstract_listener = UnixListener::bind_addr(&name).unwrap();
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = tcp.local_addr().unwrap().to_string();
     let prepared = [
         readable.to_str().unwrap(),
         socket.to_str().unwrap(),
-        ABSTRACT_NAME,
+        &abstract_name,
         &address,
     ];
     let file = program.with_file_name("prepared");

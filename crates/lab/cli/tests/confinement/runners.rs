@@ -20,8 +20,6 @@ A codec runner tries this:
 |---|---|---|
 ";
 const RUNNER: &str = include_str!("runner.py");
-const ABSTRACT_NAME: &str = "commute-test-runner";
-const MARK: &str = "commute-left-behind";
 /// The kernel ends a namespace's processes long before.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -65,7 +63,8 @@ fn runners_attempts_end_as_documented() {
         let sandbox = Sandbox::new();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = tcp.local_addr().unwrap().port().to_string();
-        let name = SocketAddr::from_abstract_name(ABSTRACT_NAME).unwrap();
+        let mark = mark("attempts");
+        let name = SocketAddr::from_abstract_name(&mark).unwrap();
         let _abstract_listener = UnixListener::bind_addr(&name).unwrap();
         let mut sleep = Command::new("sleep");
         sleep.arg("1000");
@@ -79,7 +78,7 @@ fn runners_attempts_end_as_documented() {
         fs::write(folder.join("runner.py"), RUNNER).unwrap();
         let manifest = format!(
             "[stack]\nneeds = \"\"\n[[runner]]\nruntime = \"external\"\ncommand = [\"/usr/bin/python3\", \"-I\", \
-             \"{{stack}}/runner.py\", \"{port}\", \"{ABSTRACT_NAME}\", \"{}\", \"{MARK}\"]\n",
+             \"{{stack}}/runner.py\", \"{port}\", \"{mark}\", \"{}\", \"{mark}\"]\n",
             sleep.id()
         );
         fs::write(folder.join("stack.toml"), manifest).unwrap();
@@ -115,7 +114,7 @@ fn runners_attempts_end_as_documented() {
             let found = output.stdout.contains(&format!("{key}={outcome}"));
             assert!(found, "{user:?}: {attempt}: not {outcome}: {output}");
         }
-        assert_none_remain(user);
+        assert_none_remain(&mark, user);
     }
 }
 
@@ -123,7 +122,8 @@ fn runners_attempts_end_as_documented() {
 fn end_of_the_command_ends_its_programs() {
     let sandbox = Sandbox::new();
     let work = sandbox.work();
-    let script = format!("(exec -a {MARK} sleep 1000) & exec -a {MARK} sleep 1000");
+    let mark = mark("ends");
+    let script = format!("(exec -a {mark} sleep 1000) & exec -a {mark} sleep 1000");
     let [input, output] = ["input", "output"].map(|name| sandbox.write(name, ""));
     let args = ["confined", "--writable", work.to_str().unwrap()];
     let args = [&args[..], &["--", "/bin/bash", "-c", &script]].concat();
@@ -133,24 +133,29 @@ fn end_of_the_command_ends_its_programs() {
             .env("COMMUTE_IN", &input)
             .env("COMMUTE_OUT", &output);
         let mut started = command.spawn().unwrap();
-        while marked().len() < 2 {
+        while marked(&mark).len() < 2 {
             assert_eq!(started.try_wait().unwrap(), None);
             std::thread::sleep(Duration::from_millis(20));
         }
         kill_process(Pid::from_child(&started), signal).unwrap();
         started.wait().unwrap();
-        assert_none_remain(User::Caller);
+        assert_none_remain(&mark, User::Caller);
     }
+}
+
+/// Returns a name that no other test has.
+fn mark(test: &str) -> String {
+    format!("commute-test-{}-{test}", std::process::id())
 }
 
 /// Asserts that no process with the mark is left, and ends those that are.
 #[track_caller]
-fn assert_none_remain(user: User) {
+fn assert_none_remain(mark: &str, user: User) {
     let deadline = Instant::now() + CLEANUP_TIMEOUT;
-    let mut left = marked();
+    let mut left = marked(mark);
     while !left.is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
-        left = marked();
+        left = marked(mark);
     }
     for pid in &left {
         kill_process(*pid, Signal::KILL).unwrap();
@@ -159,12 +164,12 @@ fn assert_none_remain(user: User) {
 }
 
 /// Returns the processes whose first argument is the mark.
-fn marked() -> Vec<Pid> {
+fn marked(mark: &str) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_marked = |id: &i32| {
         let command = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-        command.split(|byte| *byte == 0).next() == Some(MARK.as_bytes())
+        command.split(|byte| *byte == 0).next() == Some(mark.as_bytes())
     };
     ids.filter(is_marked).filter_map(Pid::from_raw).collect()
 }
