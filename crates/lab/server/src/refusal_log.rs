@@ -1,8 +1,8 @@
 //! Logs what hyper refuses over HTTP/2.
 //!
 //! hyper and h2 reset a stream, or end the connection, when a client breaks a rule, and report it to nobody. It shows in
-//! the frames that the server sends, which are followed here on their way out. Which rule it was, `refusal_reasons.rs`
-//! knows, and for rules that h2 does not check, `http2.rs`.
+//! the frames that the server sends, which are followed here on their way out. `refusal_reasons.rs` and, for rules that h2
+//! does not check, `http2.rs` name the rule.
 
 use std::borrow::Cow;
 use std::io::{self, IoSlice};

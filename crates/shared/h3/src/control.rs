@@ -1,7 +1,7 @@
 //! The peer's unidirectional streams, before h3 sees them.
 //!
 //! h3 0.0.8 keeps every frame until its declared length has arrived, and does not report which streams a GOAWAY leaves
-//! unprocessed. Of a client it ignores pushes and their IDs. The receiving half of each unidirectional stream therefore
+//! unprocessed. It ignores the pushes of a client and their IDs. The receiving half of each unidirectional stream therefore
 //! follows the frames of the control stream itself.
 
 use tokio::sync::watch;
