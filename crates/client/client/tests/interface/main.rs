@@ -25,3 +25,4 @@ mod remembering;
 mod requests;
 mod signing;
 mod slow_servers;
+mod tls;
