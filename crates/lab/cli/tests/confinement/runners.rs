@@ -127,7 +127,8 @@ fn end_of_the_command_ends_its_programs() {
     let [input, output] = ["input", "output"].map(|name| sandbox.write(name, ""));
     let args = ["confined", "--writable", work.to_str().unwrap()];
     let args = [&args[..], &["--", "/bin/bash", "-c", &script]].concat();
-    for signal in [Signal::TERM, Signal::INT, Signal::KILL] {
+    // SIGINT would be ignored where a shell has started the test in the background.
+    for signal in [Signal::TERM, Signal::KILL] {
         let mut command = sandbox.commute(&args);
         command
             .env("COMMUTE_IN", &input)
