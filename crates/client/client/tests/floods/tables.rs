@@ -2,8 +2,9 @@
 
 use crate::FLOOD_BYTES;
 
-/// Less than a flood. Most requests take a hundredth of one, but earlier floods may still end.
-const MEMORY_BYTES: usize = FLOOD_BYTES * 3 / 4;
+/// What is kept as it came is this flood and the end of the one before, at most. Most requests take a hundredth of one.
+/// Frames that were kept one by one would take many times their bytes.
+const MEMORY_BYTES: usize = FLOOD_BYTES * 2;
 /// h2 keeps up to 65,793 small frames that the app has not read, by half of the connection's window.
 const SMALL_FRAMES_BYTES: usize = 64 << 20;
 
