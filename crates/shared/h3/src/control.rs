@@ -297,7 +297,7 @@ mod tests {
             (b"\x21\x01".to_vec(), Ok(None)),
         ] {
             assert_eq!(follow_of(true, &stream), expected, "{stream:?}");
-            // What a server may not send is h3's matter.
+            // h3 checks what a server sends.
             assert!(follow(&stream).is_ok(), "{stream:?}");
         }
     }

@@ -86,7 +86,7 @@ fn read(
     }
 }
 
-/// Returns an error of the connection. Errors of a stream are its client's matter.
+/// Returns an error of the connection. Those of a stream concern its client only.
 fn connection_error(error: StreamErrorIncoming) -> Result<(), ConnectionErrorIncoming> {
     match error {
         StreamErrorIncoming::ConnectionErrorIncoming { connection_error } => Err(connection_error),
