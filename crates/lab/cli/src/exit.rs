@@ -1,8 +1,11 @@
 //! Exit codes, and which error has which.
 
+use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use config::ConfigError;
+use findings::FindingsError;
 use import::ImportError;
 use lab::{LabError, MatrixError, NoHome, StacksError, UnknownStudy};
 use link::{NetworkError, OverrideError};
@@ -45,6 +48,12 @@ pub(crate) fn code(result: anyhow::Result<u8>) -> ExitCode {
 /// Returns an error that exits with [`USAGE`].
 pub(crate) fn usage(message: impl Into<String>) -> anyhow::Error {
     with(USAGE, anyhow::Error::msg(message.into()))
+}
+
+/// Returns an error that exits with [`UNSUITABLE`] and whose message has several lines; names in it must be neutralised
+/// already.
+pub(crate) fn unsuitable(lines: String) -> anyhow::Error {
+    with(UNSUITABLE, Lines(lines).into())
 }
 
 /// Gives an error an exit code of its own.
@@ -137,17 +146,33 @@ impl std::fmt::Display for Coded {
     }
 }
 
-impl std::error::Error for Coded {}
+impl Error for Coded {}
+
+/// A message of several lines that no name can add a line to.
+#[derive(Debug)]
+struct Lines(String);
+
+impl std::fmt::Display for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Lines {}
 
 /// Joins an error with its causes, without those that its own message already contains. A mistake in a file is shown
 /// in colours if `styled`.
 fn message(e: &anyhow::Error, styled: bool) -> String {
-    let shown = |cause: &(dyn std::error::Error + 'static)| {
+    let shown = |cause: &(dyn Error + 'static)| {
         let plain = cause.to_string();
-        match neutral::lines(&in_layout(&plain)) {
+        let harmless = match has_lines(cause) {
+            true => neutral::lines(&plain),
+            false => neutral::plain(&plain.replace('\n', " ")),
+        };
+        match styled && harmless == plain {
             // Whatever more the styled text has is the style.
-            harmless if styled && harmless == plain => format!("{cause:#}"),
-            harmless => harmless,
+            true => format!("{cause:#}"),
+            false => harmless,
         }
     };
     let mut causes = e.chain().map(shown);
@@ -160,22 +185,24 @@ fn message(e: &anyhow::Error, styled: bool) -> String {
     text
 }
 
-/// Keeps the line feeds that a message of ours has: before an indented line, an excerpt of a file (`2 | y = 25`) or a
-/// command. Others are those of a name, e.g. of a file, and become spaces: a name must not look like another message.
-fn in_layout(message: &str) -> String {
-    let mut out = String::new();
-    for (i, line) in message.split('\n').enumerate() {
-        let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-        let is_excerpt = number.len() < line.len() && number.starts_with(" |");
-        let is_ours = is_excerpt || line.starts_with("  ") || line.starts_with("`commute ");
-        out += match (i, is_ours) {
-            (0, _) => "",
-            (_, true) => "\n",
-            (_, false) => " ",
-        };
-        out += line;
-    }
-    out
+/// Returns whether the line feeds of a message are its own. Those of other messages are of a name, e.g. of a file, and
+/// become spaces: a name must not look like another message.
+fn has_lines(cause: &(dyn Error + 'static)) -> bool {
+    let of_network = |e: &NetworkError| matches!(e, NetworkError::File(_));
+    let of_stacks = |e: &StacksError| matches!(e, StacksError::Manifest(_));
+    let of_lab = |e: &LabError| match e {
+        LabError::Study(_) => true,
+        LabError::Network(e) => of_network(e),
+        LabError::Stack(e) => of_stacks(e),
+        _ => false,
+    };
+    cause.is::<ConfigError>()
+        || cause.is::<Lines>()
+        || cause.is::<Coded>()
+        || cause.downcast_ref().is_some_and(of_lab)
+        || cause.downcast_ref().is_some_and(of_network)
+        || cause.downcast_ref().is_some_and(of_stacks)
+        || matches!(cause.downcast_ref(), Some(FindingsError::Claims(_)))
 }
 
 #[cfg(test)]
@@ -185,13 +212,36 @@ mod tests {
 
     #[test]
     fn a_name_adds_no_line() {
-        let kept = "a.toml:2:5: no\n  |\n2 | y = 25\n  |     ^^";
-        assert_eq!(in_layout(kept), kept);
-        let kept = "none can be measured\n  arm `a`: b\n`commute stacks` lists them";
-        assert_eq!(in_layout(kept), kept);
-        let forged = anyhow::anyhow!("no such file").context("a\nthis run sends 1 request\n: b");
-        let message = message(&forged, true);
-        assert_eq!(message, "a this run sends 1 request : b: no such file");
+        let lines = "none can be measured\n  arm `a`: b\n`commute stacks` lists them";
+        assert_eq!(message(&unsuitable(lines.into()), true), lines);
+        let mistake = || config::Source::new("a\n  b.toml", "x = 1").error(&(4..5), "no\n  no");
+        let excerpt = "a   b.toml:1:5: no   no\n  |\n1 | x = 1\n  |     ^";
+        for e in [
+            mistake().into(),
+            LabError::from(mistake()).into(),
+            LabError::from(StacksError::from(mistake())).into(),
+            LabError::from(NetworkError::from(mistake())).into(),
+            StacksError::from(mistake()).into(),
+            NetworkError::from(mistake()).into(),
+            FindingsError::from(mistake()).into(),
+        ] {
+            assert_eq!(message(&e, false), excerpt, "{e:?}");
+        }
+        let path = std::path::PathBuf::from("a\n  |\n2 | y\n  arm `b`: c\n`commute run` d");
+        let forged = "a   | 2 | y   arm `b`: c `commute run` d";
+        let read = LabError::Read {
+            path: path.clone(),
+            source: io::ErrorKind::NotFound.into(),
+        };
+        let no_run = StoreError::NoRun { dir: path.clone() };
+        for e in [
+            read.into(),
+            no_run.into(),
+            usage(path.display().to_string()),
+        ] {
+            let text = message(&e, true);
+            assert!(text.contains(forged) && !text.contains('\n'), "{text}");
+        }
     }
 
     #[test]

@@ -193,16 +193,18 @@ impl Feasibility {
     }
 
     /// Returns why the plan cannot have an answer, if so: the baseline cannot be measured, or no arm that is
-    /// compared with it. Names every arm that cannot be measured.
+    /// compared with it. Names every arm that cannot be measured, each in a line of its own.
     pub fn refusal(&self) -> Option<String> {
         let of = |role: Role| self.arms.iter().filter(move |arm| arm.role == role);
         let fails = |arm: &&ArmFeasibility| !arm.reasons.is_empty();
+        // A reason of a stack may contain anything.
+        let reasons = |arm: &ArmFeasibility| neutral::plain(&arm.reasons.join("; "));
         let baseline = of(Role::Baseline).next()?;
         let head = if fails(&baseline) {
             format!(
                 "`{}`, the baseline, cannot be measured: {}",
                 baseline.name,
-                baseline.reasons.join("; ")
+                reasons(baseline)
             )
         } else if of(Role::Rival).next().is_some() && of(Role::Rival).all(|arm| fails(&arm)) {
             let remaining = self.remaining().join(", ");
@@ -211,7 +213,7 @@ impl Feasibility {
             return None;
         };
         let others = (self.arms.iter()).filter(|arm| fails(arm) && arm.role != Role::Baseline);
-        let lines = others.map(|arm| format!("\n  arm `{}`: {}", arm.name, arm.reasons.join("; ")));
+        let lines = others.map(|arm| format!("\n  arm `{}`: {}", arm.name, reasons(arm)));
         let lines: String = lines.collect();
         Some(head + &lines + "\n`commute stacks` lists what each stack offers")
     }
@@ -289,6 +291,14 @@ mod tests {
                 ],
                 Some(
                     "`a`, the baseline, cannot be measured: no\n  arm `again`: no\n`commute stacks` lists what each \
+                     stack offers",
+                ),
+                &[],
+            ),
+            (
+                &[("a", Baseline, "no\n  arm `b`: fine")],
+                Some(
+                    "`a`, the baseline, cannot be measured: no\u{fffd}  arm `b`: fine\n`commute stacks` lists what each \
                      stack offers",
                 ),
                 &[],

@@ -150,8 +150,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         return Ok(exit::PASS);
     }
     if let Some(reason) = refusal {
-        let error = anyhow::anyhow!("{}: {reason}", job.study_file());
-        return Err(exit::with(exit::UNSUITABLE, error));
+        let file = neutral::plain(job.study_file());
+        return Err(exit::unsuitable(format!("{file}: {reason}")));
     }
     for warning in warnings {
         out::note!("warning: {warning}");
