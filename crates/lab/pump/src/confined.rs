@@ -56,7 +56,7 @@ impl Confined {
 
     /// Returns the command in the process that is to become the program.
     fn start(&self) -> io::Result<Command> {
-        namespaces::close_all_but(None);
+        namespaces::close_all_but(None)?;
         // Before the user namespace, from which the pipes' owner is out of reach.
         let pipes = self.open_pipes()?;
         let caller = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;

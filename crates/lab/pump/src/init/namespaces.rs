@@ -32,7 +32,7 @@ pub(super) fn control_socket() -> Option<UnixStream> {
         let null = fs::OpenOptions::new().read(true).open("/dev/null").ok()?;
         sys::place_fd(std::os::fd::AsFd::as_fd(&null), 0).ok()?;
     }
-    close_all_but(Some(std::os::fd::AsRawFd::as_raw_fd(&fd)));
+    close_all_but(Some(std::os::fd::AsRawFd::as_raw_fd(&fd))).ok()?;
     Some(UnixStream::from(fd))
 }
 
@@ -84,7 +84,9 @@ pub(crate) fn unshare() -> Result<bool, String> {
 /// Waits for process 1 and exits with its status.
 pub(crate) fn wait_for_child(child: i32) -> ! {
     // A copy of the control socket would hide from the owner that init has ended.
-    close_all_but(None);
+    if close_all_but(None).is_err() {
+        sys::exit_now(1);
+    }
     let pid = rustix::process::Pid::from_raw(child);
     loop {
         match rustix::process::waitpid(pid, rustix::process::WaitOptions::empty()) {
@@ -97,18 +99,26 @@ pub(crate) fn wait_for_child(child: i32) -> ! {
 
 /// Closes every descriptor above the standard ones except `keep`. The owner may have inherited some
 /// from its shell, and they would reach the programs under test.
-pub(crate) fn close_all_but(keep: Option<i32>) {
-    let Ok(fds) = fs::read_dir("/proc/self/fd") else {
-        return;
-    };
-    let numbers: Vec<i32> = fds
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
+///
+/// # Errors
+///
+/// Fails, with some of them open, if /proc does not list them.
+pub(crate) fn close_all_but(keep: Option<i32>) -> io::Result<()> {
+    let mut numbers: Vec<i32> = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        numbers.extend(
+            entry?
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse::<i32>().ok()),
+        );
+    }
     for number in numbers.into_iter().filter(|n| *n > 2 && Some(*n) != keep) {
         // SAFETY: called where no object owns a descriptor that is used or dropped later, except
         // `keep`. The descriptor of the directory read above is closed already.
         unsafe { libc::close(number) };
     }
+    Ok(())
 }
 
 /// Mounts a private /proc, which has only the processes of the caller's PID namespace. The caller's mounts become private.
