@@ -182,3 +182,19 @@ fn requests_that_come_again_are_described_once() {
         "{output}"
     );
 }
+
+#[test]
+fn what_the_run_would_refuse_is_refused_before() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let study = SMALL_STUDY.replacen("networks = [", "networks = [\"lan\", ", 1);
+    assert_ne!(study, SMALL_STUDY);
+    sandbox.write("small.toml", &study);
+    sandbox
+        .run(&["run", "small.toml", "--jobs", "2", "--dry-run"])
+        .exits_with(2)
+        .stderr_contains("network lan is too fast to be measured in parallel");
+    sandbox
+        .run(&["run", "small.toml", "--dry-run"])
+        .exits_with(0);
+}

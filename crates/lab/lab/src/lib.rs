@@ -50,7 +50,7 @@ pub use host::facts as host_facts;
 pub use lab::Lab;
 pub use network::find as find_network;
 pub use relay::{FarEnd, Relay};
-pub use run::{Ended, Event, RunOptions};
+pub use run::{Ended, Event, RunOptions, check_jobs};
 pub use runners::runner_confinement;
 pub use stacks::{Driver, Folder, Runner, Server, Stacks, StacksError};
 pub use study::plan::{Block, Plan, PlannedCell, Shard, Workload};

@@ -29,6 +29,21 @@ pub use options::RunOptions;
 pub use scheduler::{Ended, Event};
 use worker::{RunContext, Worker};
 
+/// Checks that cells of a plan can be measured beside each other.
+///
+/// # Errors
+///
+/// Fails if there are several jobs and a network is too fast for that.
+pub fn check_jobs(plan: &Plan, jobs: usize) -> Result<(), LabError> {
+    match (plan.networks.iter().map(|n| &n.link)).find(|n| jobs > 1 && !may_overlap(n)) {
+        None => Ok(()),
+        Some(fast) => Err(LabError::Jobs {
+            jobs,
+            network: fast.name.clone(),
+        }),
+    }
+}
+
 impl Lab {
     /// Runs what remains of this shard of the plan, and calls `observer` as cells start and end.
     ///
@@ -40,18 +55,7 @@ impl Lab {
         stop: &AtomicBool,
         observer: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Ended, LabError> {
-        if options.jobs > 1
-            && let Some(fast) = plan
-                .networks
-                .iter()
-                .map(|n| &n.link)
-                .find(|n| !may_overlap(n))
-        {
-            return Err(LabError::Jobs {
-                jobs: options.jobs,
-                network: fast.name.clone(),
-            });
-        }
+        check_jobs(plan, options.jobs)?;
         let mut head = self.head(plan, options);
         scratch::sweep();
         let (store, _lock, found) = open_store(&head, options)?;

@@ -214,6 +214,7 @@ fn check_options(args: &Args, job: &Job) -> anyhow::Result<()> {
         return Err(exit::usage("--budget is for runs with --until-decided"));
     }
     check_thresholds(&args.fail_if, &job.plan)?;
+    lab::check_jobs(&job.plan, usize::from(job.jobs))?;
     if job.plan.study.external.is_some() && (job.keylog || job.qlog) {
         return Err(exit::usage(
             "--keylog and --qlog are written by the lab's servers, not by your own",
