@@ -48,6 +48,13 @@ def median(blocks: Numbers) -> tuple[float, float]:
     return float(least), float(most)
 
 
+def median_factor(blocks: Numbers) -> tuple[float, float]:
+    """Returns bounds of the median over blocks on a logarithmic scale, which is the same whichever way round."""
+    with np.errstate(divide="ignore"):
+        least, most = np.exp(np.median(np.log(blocks), axis=0))
+    return float(least), float(most)
+
+
 def order_statistics(blocks: Numbers, rank: int) -> tuple[float, float]:
     """Returns the rank-th smallest and the rank-th largest block, each as the bound that lies further out."""
     lows, highs = np.sort(blocks, axis=0).T
@@ -175,6 +182,6 @@ def at_level(comparison: Comparison, level: float, error: Callable[[int, int], f
     rank = rank_at(level, n, error)
     verdict = comparison.verdict_at(rank) if rank and n >= FEWEST_BLOCKS else "cannot tell"
     shown = max(rank, 1)
-    figures = (Figure(*median(blocks), *order_statistics(blocks, shown))
-               for blocks in (comparison.differences, comparison.factors))
-    return Decided(verdict, *figures, 1 - error(n, shown), n, comparison.margin)
+    difference = Figure(*median(comparison.differences), *order_statistics(comparison.differences, shown))
+    factor = Figure(*median_factor(comparison.factors), *order_statistics(comparison.factors, shown))
+    return Decided(verdict, difference, factor, 1 - error(n, shown), n, comparison.margin)
