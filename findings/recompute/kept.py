@@ -57,6 +57,9 @@ class Run:
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
         self.about: Object = json.loads((folder / f"{name}.json").read_text())
+        for network in self.about["networks"]:
+            # Older labels do not say what the basis at their end is about.
+            network["numbers"] = re.sub(r" · (measured|derived)$", r" · rates and RTT \1", network["numbers"])
         self.medians: dict[tuple[str, str, str], Blocks] = {}
         self.by_block: dict[str, dict[Place, Blocks]] = {"difference": {}, "speedup": {}}
         self.margins: dict[Place, float] = {}

@@ -2,7 +2,7 @@
 
 use record::{Host, RunData};
 use report::{AaCheck, Advice, CellCounts, Configuration, Need, ReasonOutcome, Role, Summary};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use time::OffsetDateTime;
 
 /// Version of the files; raised when a reader of the old ones would misread the new ones.
@@ -88,6 +88,7 @@ pub(crate) struct Network {
     /// Its name.
     pub(crate) name: String,
     /// Its parameters in one line.
+    #[serde(deserialize_with = "numbers")]
     pub(crate) numbers: String,
     /// The report's recommendation.
     pub(crate) advice: Advice,
@@ -167,6 +168,17 @@ impl Run {
         let mut reasons = self.reasons.iter();
         reasons.find(|r| (r.network.as_str(), r.measure.as_str(), r.arm.as_str()) == of)
     }
+}
+
+/// Reads a network's numbers. Older ones do not say what the basis at their end is about.
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let numbers = String::deserialize(from)?;
+    Ok(match numbers.rsplit_once(" · ") {
+        Some((parts, basis @ ("measured" | "derived"))) => {
+            format!("{parts} · rates and RTT {basis}")
+        }
+        _ => numbers,
+    })
 }
 
 fn reasons(summary: &Summary) -> Vec<Reason> {
@@ -330,6 +342,25 @@ mod tests {
             one_of_each_kind(caveats.map(str::to_owned).to_vec()),
             ["b waits 1 ms; a 9 µs (and 1 more like this)", "plaintext"]
         );
+    }
+
+    #[test]
+    fn numbers_say_what_their_basis_is_about() {
+        let read = |numbers: &str| {
+            let network = serde_json::json!({
+                "name": "a", "numbers": numbers, "advice": { "advice": "by_need" }, "needs": []
+            });
+            let network: Network = serde_json::from_value(network).unwrap();
+            network.numbers
+        };
+        for basis in ["measured", "derived"] {
+            let now = format!("loss 15 % down · rates and RTT {basis}");
+            assert_eq!(read(&format!("loss 15 % down · {basis}")), now);
+            assert_eq!(read(&now), now);
+        }
+        for same in ["no loss", "loss 2 % · assumed", "measured"] {
+            assert_eq!(read(same), same);
+        }
     }
 
     #[test]

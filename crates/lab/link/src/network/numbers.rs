@@ -1,6 +1,6 @@
 //! A network's numbers in one line. Each part is in the file of its stage.
 
-use super::{Network, file::DEFAULT_MTU};
+use super::{Basis, Network, file::DEFAULT_MTU};
 use crate::{
     nat::NatSpec,
     stage::{self, bottleneck::settings, delay, loss},
@@ -28,8 +28,16 @@ pub(super) fn line(network: &Network) -> String {
     if network.mtu != DEFAULT_MTU {
         parts.push(format!("MTU {}", network.mtu));
     }
-    parts.extend(network.basis.map(|basis| basis.name().to_owned()));
+    parts.extend(network.basis.map(basis));
     parts.join(SEPARATOR)
+}
+
+/// Returns what is measured or derived. A loss and a queue may be assumed, or set by a sweep.
+fn basis(basis: Basis) -> String {
+    match basis {
+        Basis::Measured | Basis::Derived => format!("rates and RTT {}", basis.name()),
+        Basis::Assumed => basis.name().to_owned(),
+    }
 }
 
 /// Joins the texts of down and up, into one if they are equal.
@@ -46,6 +54,7 @@ fn join(label: &str, texts: [Option<String>; 2]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Overrides;
 
     fn numbers(text: &str) -> String {
         let text = format!("about = 'a'\nsource = 's'\n{text}");
@@ -68,6 +77,23 @@ mod tests {
         assert_eq!(
             Network::parse("x.toml", text).unwrap().numbers(),
             "no rate limit · RTT 0 ms · no loss · assumed"
+        );
+    }
+
+    /// Only rates and round trips need to be measured, and only a change of these removes the basis.
+    #[test]
+    fn the_basis_is_not_that_of_a_loss_or_a_queue() {
+        let text = "about = 'a'\nsource = 's'\nbasis = 'measured'\n\
+                    [down]\nrate_kbps = 6300\nqueue_ms = 100\n[up]";
+        let mut overrides = Overrides::default();
+        for (name, value) in [("loss-down", "15%"), ("queue", "400ms")] {
+            overrides.set(name, value).unwrap();
+        }
+        let network = Network::parse("x.toml", text).unwrap();
+        let changed = network.with_overrides(&overrides).unwrap().numbers();
+        assert!(
+            changed.ends_with(" · loss 15 % down · queue 400 ms down · rates and RTT measured"),
+            "{changed}"
         );
     }
 

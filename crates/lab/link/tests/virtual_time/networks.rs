@@ -32,27 +32,27 @@ fn built_in_networks_have_their_published_numbers() {
     let numbers = |name| find(name).unwrap().numbers();
     assert_eq!(
         numbers("true-metro"),
-        "down 6.3 up 9.7 Mbit/s · RTT 123 ms · loss 1.5 % down · queue 100 ms · measured"
+        "down 6.3 up 9.7 Mbit/s · RTT 123 ms · loss 1.5 % down · queue 100 ms · rates and RTT measured"
     );
     assert_eq!(
         numbers("thai-wifi"),
-        "down 5.7 up 2.8 Mbit/s · RTT 466 ms · loss 1.5 % down · queue 100 ms · measured"
+        "down 5.7 up 2.8 Mbit/s · RTT 466 ms · loss 1.5 % down · queue 100 ms · rates and RTT measured"
     );
     assert_eq!(
         numbers("dtac-metro"),
-        "down 2.3 up 4.7 Mbit/s · RTT 68 ms · loss 1.5 % down · queue 100 ms · measured"
+        "down 2.3 up 4.7 Mbit/s · RTT 68 ms · loss 1.5 % down · queue 100 ms · rates and RTT measured"
     );
     assert_eq!(
         numbers("3g-750k"),
-        "down 750 up 750 kbit/s · RTT 0 ms · no loss · queue 200 ms · derived"
+        "down 750 up 750 kbit/s · RTT 0 ms · no loss · queue 200 ms · rates and RTT derived"
     );
     assert_eq!(
         numbers("lighthouse-slow4g"),
-        "down 1.6384 up 0.75 Mbit/s · RTT 150 ms · no loss · queue 100 ms · derived"
+        "down 1.6384 up 0.75 Mbit/s · RTT 150 ms · no loss · queue 100 ms · rates and RTT derived"
     );
     assert_eq!(
         numbers("android-gsm"),
-        "down 14.4 up 14.4 kbit/s · RTT 350 ms ±200 · no loss · queue 10 packets · derived"
+        "down 14.4 up 14.4 kbit/s · RTT 350 ms ±200 · no loss · queue 10 packets · rates and RTT derived"
     );
 }
 
