@@ -33,8 +33,8 @@ class Index:
     def __init__(self, studies: list[Study], front: Front | None, checks: Checks) -> None:
         self.checks, self.front = checks, front
         self.by_name = {study.name: study for study in studies}
-        self.published = [study for study in studies if not study.claims.get("own")]
-        self.own = [study for study in studies if study.claims.get("own")]
+        self.published = [study for study in studies if study.relation != "promises"]
+        self.own = [study for study in studies if study.relation == "promises"]
 
     def compare(self, text: str) -> None:
         """Compares the tables in their order. Other lines have no figures."""
@@ -109,11 +109,12 @@ class Index:
         checks, (place, asked, use, spread, name) = self.checks, row.cells
         checks.copy(row.number, place, f"{network['name']} ({network['numbers']})")
         checks.copy(row.number, asked, wanted["words"])
-        checks.copy(row.number, name, study.name)
-        if need is None or network["advice"]["advice"] == "invalid":
-            checks.copy(row.number, f"{use} {spread}", "- the results must not be used")
-            return
         ranges = [one for one in wanted.get("sender", []) if one["network"] == network["name"]]
+        if need is None or network["advice"]["advice"] == "invalid":
+            checks.copy(row.number, f"{use} {spread} {name}", f"- the results must not be used {study.name}")
+            return
+        servers = " and ".join(sorted({one["study"] for one in ranges}))
+        check = run.check_of(network["name"], wanted["measure"])
         if ranges:
             found = re.fullmatch(r"(?:(.*); by server )?(.*), against (.*)", spread)
             if not found:
@@ -121,9 +122,17 @@ class Index:
                 return
             together = self.servers(row.number, found[2], found[3], network["name"], ranges)
             if together != "the same":
-                checks.copy(row.number, f"{use} {found[1]}", f"{together} None")
+                checks.copy(row.number, f"{use} {found[1]} {name}", f"{together} None {servers}")
                 return
+            checks.copy(row.number, name, f"{study.name} and {servers}")
             spread = found[1] or ""
+        else:
+            checks.copy(row.number, name, study.name)
+            if (wanted.get("bulk") or wanted.get("sender")) and run.has_one_sender():
+                check += "; one sender for each protocol"
+        if not spread.endswith(check):
+            checks.problem(row.number, spread, f"...{check}")
+        spread = spread.removesuffix(check)
         best = " or ".join(need["best"])
         if not best:
             checks.copy(row.number, f"{use} {spread}", f"undecided among {', '.join(need['undecided'])}")
@@ -158,7 +167,9 @@ class Index:
             self.checks.word(number, verdict, found.verdict)
             if size:
                 self.checks.figure(number, size, exactly(abs(found.difference.least)))
-        self.checks.copy(number, against, ranges[0]["against"])
+        checks = {self.by_name[one["study"]].runs[one["run"]].check_of(one.get("named", network), one["measure"])
+                  for one in ranges}
+        self.checks.copy(number, against, ranges[0]["against"] + max(checks))
         verdicts = {found.verdict for _, _, found in decided}
         if any(pair <= verdicts for pair in CONTRADICTING):
             return "depends on the server"

@@ -85,6 +85,16 @@ class Run:
     def network(self, name: str) -> Object:
         return next(network for network in self.about["networks"] if network["name"] == name)
 
+    def has_one_sender(self) -> bool:
+        """Reports whether no arm sets a server or a congestion control."""
+        settings = [setting for arm in self.about["arms"] for setting in arm["asked"].split(", ")]
+        return not any(setting.startswith(("server ", "congestion ")) for setting in settings)
+
+    def check_of(self, network: str, measure: str) -> str:
+        """Returns what follows a result whose A/A check is inconclusive."""
+        undecided = self.about["a_a"].get("undecided", [])
+        return "; A/A check inconclusive" if f"{network}: {measure}" in undecided else ""
+
     def own_figure(self, network: str, measure: str, arm: str) -> Figure | None:
         blocks = self.medians.get((network, measure, arm))
         return own_figure(array(blocks)) if blocks else None

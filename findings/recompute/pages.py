@@ -17,6 +17,19 @@ RADIOS = ("LTE", "3G", "Wi-Fi")
 SHOWN = {"same": "shown", "not the same": "not shown"}
 
 
+class Words(NamedTuple):
+    """The words of a page, by the relation of its runs to the study."""
+
+    lead: str
+    claim: str
+    result: str
+
+
+WORDS = {"repeats": Words("Repeats", "published claim", "the published result"),
+         "answers": Words("Answers", "published claim", "the result"),
+         "promises": Words("Tests the promises of", "promise", "the result")}
+
+
 class Expected(NamedTuple):
     """A line with a pattern, or a table with columns. `compare` gets the pattern's groups, or the table."""
 
@@ -59,6 +72,7 @@ class StudyPage:
 
     def __init__(self, study: Study, checks: Checks) -> None:
         self.study, self.checks = study, checks
+        self.words = WORDS[study.relation]
 
     def copy(self, pattern: str, *kept: str) -> Expected:
         """Expects a line whose groups are copies."""
@@ -76,11 +90,11 @@ class StudyPage:
         study, claims = self.study, self.study.claims
         yield self.copy("<!-- Made by .*")
         yield self.copy("# (.*)", claims["title"])
-        yield self.copy(r"Repeats \[(.*?)\]\((.*?)\)\. (.*)", claims["study"], claims["link"], self.dates())
+        yield self.copy(self.words.lead + r" \[(.*?)\]\((.*?)\)\. (.*)", claims["study"], claims["link"], self.dates())
         for run in study.runs.values():
             for warning in self.warnings(run):
                 yield self.copy(r"\*\*(.*)\*\*", warning)
-        yield Expected(("", "published claim", "ours"), self.summary)
+        yield Expected(("", self.words.claim, "ours"), self.summary)
         if "figure" in claims:
             yield self.copy(r"!\[(.*)\]\(figure\.svg\)", claims["figure"]["title"])
         for number, claim in enumerate(study.list_of_claims, 1):
@@ -131,7 +145,7 @@ class StudyPage:
         yield Expected(r"Ours: \*\*(.*?)\*\*\. (.*)", ours)
         yield from self.table_of(self.study.answers(claim.get("answer", [])), {})
         if confounds := self.study.answers(claim.get("confound", [])):
-            yield self.copy("What the published result rests on:")
+            yield self.copy(f"What {self.words.result} rests on:")
             yield from self.table_of(confounds, SHOWN)
         yield self.sentence("What would change this: (.*)", claim["changes"])
 

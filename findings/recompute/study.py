@@ -58,6 +58,11 @@ class Study:
                                  for place in places(question) if place.measure != place.against_measure})
 
     @property
+    def relation(self) -> str:
+        """What the runs do with the claims: `repeats`, `answers` or `promises`."""
+        return self.claims.get("relation", "answers")
+
+    @property
     def list_of_claims(self) -> list[Object]:
         return self.claims.get("claim", [])
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::published::Selector;
+use crate::relation::Relation;
 
 /// How far a factor may be from a published one, as a factor, and still count as of the same size: the
 /// machines, links and libraries are others.
@@ -23,9 +24,9 @@ pub(crate) struct Claims {
     pub(crate) study: String,
     /// Where it is published.
     pub(crate) link: String,
-    /// Whether these are the aims of commute's own client, which nobody has published.
+    /// What our runs do with its claims.
     #[serde(default)]
-    pub(crate) own: bool,
+    pub(crate) relation: Relation,
     /// The runs, i.e. studies of commute, that answer it; the first answers where no run is named.
     pub(crate) runs: Vec<String>,
     /// Published figures by the name under which sentences print them.
@@ -58,7 +59,7 @@ pub(crate) struct Claim {
     /// The comparisons that answer it; empty where it cannot be repeated, for the reason in `because`.
     #[serde(default, rename = "answer")]
     pub(crate) answers: Vec<Question>,
-    /// The comparisons that show what the published result rests on.
+    /// The comparisons that show what the result rests on.
     #[serde(default, rename = "confound")]
     pub(crate) confounds: Vec<Question>,
     /// Why the results agree or differ.
@@ -194,6 +195,9 @@ pub(crate) struct Need {
     pub(crate) measure: Spanned<String>,
     /// The need in words.
     pub(crate) words: String,
+    /// Whether it is a download whose time depends on the sender, e.g. of files or images.
+    #[serde(default)]
+    pub(crate) bulk: bool,
     /// Arms that no app should take, of runs whose study did not give them a role yet.
     #[serde(default)]
     pub(crate) except: Vec<Spanned<String>>,
@@ -236,6 +240,13 @@ pub(crate) struct Table {
     pub(crate) measures: Vec<Spanned<String>>,
     /// Two arms or more; the others are compared with the first.
     pub(crate) arms: Vec<Spanned<String>>,
+}
+
+impl Need {
+    /// Reports whether the sender must be named with its answer.
+    pub(crate) fn is_bulk(&self) -> bool {
+        self.bulk || !self.senders.is_empty()
+    }
 }
 
 impl Claims {

@@ -1,6 +1,8 @@
 //! The index, `README.md`: what to use for which need, how the studies fared, where we contradict them, and whether
 //! commute's own client keeps its promises.
 
+use std::collections::BTreeSet;
+
 use config::ConfigError;
 use report::{Advice, Agreement, count};
 use stats::Verdict;
@@ -10,6 +12,7 @@ use crate::PAGE;
 use crate::claims::Need;
 use crate::finding::{CLAIMS, Finding, Ours};
 use crate::outcome::Outcome;
+use crate::relation::Relation;
 use crate::run::Network;
 use crate::words::{factor, plain, table};
 
@@ -19,17 +22,21 @@ const HEAD: &str = "\
 # Which transport should your app take?
 
 Measured on emulated mobile networks with libraries that apps ship, in randomised blocks with common random numbers,
-never on a phone. Rows on servers and congestion control use Rust's hyper and quinn as clients. Rules over verdicts and intervals judge every statement ([how](../docs/findings.md)).
+never on a phone. Rows on servers and congestion control use Rust's hyper and quinn as clients. Rules over verdicts and
+intervals judge the claims and some rows of the first table ([how](../docs/findings.md)); they do not judge causes.
 
 ";
 
 /// What the answers of the first table hang on.
 const CONDITIONS: &str = "
-All intervals are the spread in the lab. Where a study varies sizes, they cover sizes up to a tenth apart. Unless an
-arm says otherwise, the server is commute's own, with quinn for HTTP/3 and Linux's TCP, both with Cubic, and the queue
-is the network's. Answers on images and files turn with [the server](../docs/reference/other-servers.md) and with the
-queue: test your own.
+All intervals are the spread in the lab. Where a study varies sizes, they cover sizes up to a tenth above or below those
+named. Unless an arm says otherwise, the server is commute's own, with quinn for HTTP/3 and Linux's TCP, both with
+Cubic, and the queue is the network's. Answers on images and files turn with
+[the server](../docs/reference/other-servers.md) and with the queue: test your own.
 ";
+
+/// Ends the words for a result in a measure in which equal arms could not be shown to be equal.
+const A_A_INCONCLUSIVE: &str = "; A/A check inconclusive";
 
 /// Returns the index.
 pub(crate) fn index(front: Option<&str>, findings: &[Finding]) -> Result<String, ConfigError> {
@@ -38,8 +45,8 @@ pub(crate) fn index(front: Option<&str>, findings: &[Finding]) -> Result<String,
         text += &format!("{front}\n");
     }
     text += "## By network and need\n\n";
-    let published: Vec<&Finding> = findings.iter().filter(|f| !f.claims.own).collect();
-    let own: Vec<&Finding> = findings.iter().filter(|f| f.claims.own).collect();
+    let is_own = |finding: &&Finding| finding.claims.relation == Relation::Promises;
+    let (own, published): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(is_own);
     let mut rows = Vec::new();
     for finding in &published {
         rows.extend(needs(findings, finding)?);
@@ -56,12 +63,12 @@ pub(crate) fn index(front: Option<&str>, findings: &[Finding]) -> Result<String,
     text += "\n## Studies\n\n";
     text += &studies(&published);
     text += "\n## Where we contradict published results\n\n";
-    text += &contradictions(&published, "published claim")?;
+    text += &contradictions(&published, Relation::Answers.claim())?;
     if !own.is_empty() {
         text += "\n## Does commute's own client keep its promises?\n\n";
         text += &studies(&own);
         text += "\nPromises that it breaks:\n\n";
-        text += &contradictions(&own, "promise")?;
+        text += &contradictions(&own, Relation::Promises.claim())?;
     }
     Ok(text)
 }
@@ -97,6 +104,16 @@ fn contradictions(findings: &[&Finding], column: &str) -> Result<String, ConfigE
     })
 }
 
+/// What to use for a need on a network.
+struct Recommendation {
+    /// The arms, or why there are none.
+    arms: String,
+    /// How sure that is.
+    sure: String,
+    /// The studies whose figures it has.
+    studies: String,
+}
+
 /// Returns a row for each network and need of a study.
 fn needs(findings: &[Finding], finding: &Finding) -> Result<Vec<Vec<String>>, ConfigError> {
     let mut rows = Vec::new();
@@ -110,42 +127,85 @@ fn needs(findings: &[Finding], finding: &Finding) -> Result<Vec<Vec<String>>, Co
         for network in &ours.run.networks {
             let mut needs = network.needs.iter();
             let found = needs.find(|n| n.label == *wanted.measure.as_ref());
-            let found = found.map(|need| without(need, &wanted.except));
-            let found = found.as_ref();
-            let (answer, sure) = match (&network.advice, found) {
-                (Advice::Invalid, _) => ("-".to_owned(), "the results must not be used".to_owned()),
+            let recommended = match (&network.advice, found) {
+                (Advice::Invalid, _) => Recommendation {
+                    arms: "-".to_owned(),
+                    sure: "the results must not be used".to_owned(),
+                    studies: finding.name.clone(),
+                },
                 (_, None) => continue,
-                (_, Some(need)) if !need.leaning.is_empty() => {
-                    let lower = |l: &report::Leaning| format!("{} {} %", l.arm, l.lower_percent);
-                    let arms: Vec<String> = need.leaning.iter().map(lower).collect();
-                    let best = need.best.join(" or ");
-                    let words = format!("so far {} lower than {best}", arms.join(", "));
-                    ("undecided".to_owned(), words)
+                (_, Some(need)) => {
+                    let need = without(need, &wanted.except);
+                    let by_server = senders(findings, finding, wanted, &network.name)?;
+                    recommend(finding, ours, wanted, network, &need, by_server)
                 }
-                (_, Some(need)) if need.best.is_empty() => {
-                    let undecided = need.undecided.join(", ");
-                    ("undecided".to_owned(), format!("among {undecided}"))
-                }
-                (_, Some(need)) => (need.best.join(" or "), sure(ours, network, need)),
-            };
-            let (answer, sure) = match senders(findings, finding, wanted, &network.name)? {
-                Some((Agreement::Same, range)) => (answer, format!("{sure}; by server {range}")),
-                Some((Agreement::Different, range)) => ("depends on the server".to_owned(), range),
-                Some((Agreement::Undecided, range)) => {
-                    ("not decided for every server".to_owned(), range)
-                }
-                None => (answer, sure),
             };
             rows.push(vec![
                 format!("{} ({})", network.name, network.numbers),
                 wanted.words.clone(),
-                answer,
-                sure,
-                finding.name.clone(),
+                recommended.arms,
+                recommended.sure,
+                recommended.studies,
             ]);
         }
     }
     Ok(rows)
+}
+
+/// Returns what to use for a need on a network: no arm unless it is right for every server that was measured.
+fn recommend(
+    finding: &Finding,
+    ours: &Ours,
+    wanted: &Need,
+    network: &Network,
+    need: &report::Need,
+    by_server: Option<ByServer>,
+) -> Recommendation {
+    let (arms, mut sure) = of_report(ours, network, need);
+    if ours.run.is_a_a_inconclusive(&network.name, &need.label) {
+        sure += A_A_INCONCLUSIVE;
+    }
+    let studies = finding.name.clone();
+    let Some(by_server) = by_server else {
+        if wanted.is_bulk() && ours.run.has_one_sender() {
+            sure += "; one sender for each protocol";
+        }
+        return Recommendation {
+            arms,
+            sure,
+            studies,
+        };
+    };
+    let none = |why: &str| Recommendation {
+        arms: why.to_owned(),
+        sure: by_server.range.clone(),
+        studies: by_server.studies.clone(),
+    };
+    match by_server.agreement {
+        Agreement::Same => Recommendation {
+            arms,
+            sure: format!("{sure}; by server {}", by_server.range),
+            studies: format!("{studies} and {}", by_server.studies),
+        },
+        Agreement::Different => none("depends on the server"),
+        Agreement::Undecided => none("not decided for every server"),
+    }
+}
+
+/// Returns the arms that the report recommends, and how sure that is.
+fn of_report(ours: &Ours, network: &Network, need: &report::Need) -> (String, String) {
+    if !need.leaning.is_empty() {
+        let lower = |l: &report::Leaning| format!("{} {} %", l.arm, l.lower_percent);
+        let arms: Vec<String> = need.leaning.iter().map(lower).collect();
+        let best = need.best.join(" or ");
+        let words = format!("so far {} lower than {best}", arms.join(", "));
+        return ("undecided".to_owned(), words);
+    }
+    if need.best.is_empty() {
+        let undecided = need.undecided.join(", ");
+        return ("undecided".to_owned(), format!("among {undecided}"));
+    }
+    (need.best.join(" or "), sure(ours, network, need))
 }
 
 /// Returns a need without arms that no app should take.
@@ -158,15 +218,25 @@ fn without(need: &report::Need, except: &[Spanned<String>]) -> report::Need {
     need
 }
 
-/// Returns whether the senders measured on a network agree, and their range in words. `None` if only the study's own was
-/// measured.
+/// A need's answers with several servers.
+struct ByServer {
+    agreement: Agreement,
+    /// The slowest and the fastest server in words.
+    range: String,
+    /// The studies that measured them.
+    studies: String,
+}
+
+/// Returns what the senders measured on a network show. `None` if only the study's own was measured.
 fn senders(
     findings: &[Finding],
     finding: &Finding,
     need: &Need,
     network: &str,
-) -> Result<Option<(Agreement, String)>, ConfigError> {
+) -> Result<Option<ByServer>, ConfigError> {
     let mut found = Vec::new();
+    let mut measured = BTreeSet::new();
+    let mut a_a_check = "";
     for senders in need.senders.iter().filter(|s| s.network == network) {
         let studies = || findings.iter().map(|finding| finding.name.as_str());
         finding.known("study", &senders.study, studies())?;
@@ -176,9 +246,16 @@ fn senders(
             return Err(finding.error(&senders.run.span(), message));
         };
         finding.known("measure", &senders.measure, ours.measures())?;
+        measured.insert(senders.study.as_ref().as_str());
         let against = senders.against.as_ref();
+        let named = senders.named.as_deref().unwrap_or(network);
+        if ours
+            .run
+            .is_a_a_inconclusive(named, senders.measure.as_ref())
+        {
+            a_a_check = A_A_INCONCLUSIVE;
+        }
         for arm in &senders.arms {
-            let named = senders.named.as_deref().unwrap_or(network);
             let place = ours.place(named, senders.measure.as_ref(), arm.as_ref());
             let comparison = ours.compare(&place, against);
             let Some((comparison, ns)) =
@@ -204,8 +281,12 @@ fn senders(
         return Ok(None);
     };
     let verdicts: Vec<Verdict> = found.iter().map(|(_, verdict, ..)| *verdict).collect();
-    let range = format!("{} to {}, against {}", slowest.2, fastest.2, slowest.3);
-    Ok(Some((report::agreement(&verdicts), range)))
+    let (slow, fast, against) = (&slowest.2, &fastest.2, slowest.3);
+    Ok(Some(ByServer {
+        agreement: report::agreement(&verdicts),
+        range: format!("{slow} to {fast}, against {against}{a_a_check}"),
+        studies: Vec::from_iter(measured).join(" and "),
+    }))
 }
 
 /// Returns how sure a recommendation is: its gain over the baseline, or that there is none, and what

@@ -31,6 +31,7 @@ mod index;
 mod outcome;
 mod page;
 mod published;
+mod relation;
 mod run;
 mod tables;
 mod words;

@@ -23,8 +23,9 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
     let runs = || finding.ours.values().map(|ours| &ours.run);
     let ours = finding.ours.values();
     let mut text = format!(
-        "{MADE}# {}\n\nRepeats [{}]({}). ",
+        "{MADE}# {}\n\n{} [{}]({}). ",
         plain(&claims.title),
+        claims.relation.lead(),
         plain(&claims.study),
         claims.link
     );
@@ -101,7 +102,7 @@ fn summary(finding: &Finding) -> Result<String, ConfigError> {
         ])
     });
     let rows: Vec<Vec<String>> = rows.collect::<Result<_, ConfigError>>()?;
-    Ok(table(&["", "published claim", "ours"], &rows))
+    Ok(table(&["", finding.claims.relation.claim(), "ours"], &rows))
 }
 
 fn section(finding: &Finding, claim: &Claim, number: usize) -> Result<String, ConfigError> {
@@ -117,7 +118,7 @@ fn section(finding: &Finding, claim: &Claim, number: usize) -> Result<String, Co
     }
     let confounds = finding.answers(&claim.confounds);
     if !confounds.is_empty() {
-        text += "\nWhat the published result rests on:\n\n";
+        text += &format!("\nWhat {} rests on:\n\n", finding.claims.relation.result());
         text += &comparisons(&confounds, shown);
     }
     let changes = plain(&finding.sentence(&claim.changes)?);
@@ -206,7 +207,7 @@ fn reasons(answers: &[Answer<'_>]) -> String {
     }
 }
 
-/// Returns the words for whether a comparison shows what the published result rests on.
+/// Returns the words for whether a comparison shows what the result rests on.
 fn shown(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Same => "shown",
@@ -319,11 +320,18 @@ fn repeat(finding: &Finding) -> String {
             format!("[{header}]({header}) and, for every block, [{values}]({values})")
         })
         .collect();
+    // A study whose figures are not compared has a file with a header only.
+    let figures = match finding.published.is_empty() {
+        true => String::new(),
+        false => format!(
+            ", the {} in [{name}.csv](../published/{name}.csv)",
+            finding.claims.relation.figures()
+        ),
+    };
     format!(
         "\n## Repeat it\n\n{again}What is kept of the runs is in {}; the claims and the rules that \
-         judge them are in [{CLAIMS}]({CLAIMS}), the published figures in \
-         [{name}.csv](../published/{name}.csv). `commute findings` makes this page from them; `commute \
-         findings extract DIR --study {name}` takes the values from a new run.\n",
+         judge them are in [{CLAIMS}]({CLAIMS}){figures}. `commute findings` makes this page from \
+         them; `commute findings extract DIR --study {name}` takes the values from a new run.\n",
         kept.join("; in ")
     )
 }

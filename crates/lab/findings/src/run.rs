@@ -162,6 +162,18 @@ impl Run {
         }
     }
 
+    /// Reports whether each protocol had one sender: one server, with the congestion control that it has by default.
+    pub(crate) fn has_one_sender(&self) -> bool {
+        let mut set = self.arms.iter().flat_map(|arm| arm.asked.split(", "));
+        !set.any(|setting| setting.starts_with("server ") || setting.starts_with("congestion "))
+    }
+
+    /// Reports whether equal arms could not be shown to be equal in a measure.
+    pub(crate) fn is_a_a_inconclusive(&self, network: &str, measure: &str) -> bool {
+        let place = format!("{network}: {measure}");
+        matches!(&self.a_a, AaCheck::Inconclusive { undecided } if undecided.contains(&place))
+    }
+
     /// Returns the reason of a difference from the baseline.
     pub(crate) fn reason(&self, network: &str, measure: &str, arm: &str) -> Option<&Reason> {
         let of = (network, measure, arm);

@@ -41,16 +41,21 @@ fn excepted_arms_are_not_recommended() {
     };
     let words = "words = \"an image\"";
     let with = |arms: &str| format!("{words}\nexcept = {arms}");
-    assert!(row(&copy).contains("| hyper h2 | no other is faster; undecided: hyper h1 |"));
+    let one_sender = "; one sender for each protocol |";
+    let is = |copy: &Copy, words: &str| row(copy).contains(&format!("| {words}{one_sender}"));
+    assert!(is(
+        &copy,
+        "hyper h2 | no other is faster; undecided: hyper h1"
+    ));
     copy.edit(claims, words, &with("[\"hyper h1\"]"));
-    assert!(row(&copy).contains("| hyper h2 | no other is faster |"));
+    assert!(is(&copy, "hyper h2 | no other is faster"));
     let copy = Copy::new();
     copy.edit(claims, words, &with("[\"hyper h2\"]"));
-    assert!(row(&copy).contains("| undecided | among hyper h1 |"));
+    assert!(is(&copy, "undecided | among hyper h1"));
     let copy = Copy::new();
     let error = copy.edit(claims, words, &with("[\"hyper h4\"]")).error();
     assert!(
-        error.contains("claims.toml:104: unknown arm `hyper h4`"),
+        error.contains("claims.toml:105: unknown arm `hyper h4`"),
         "{error}"
     );
 }
@@ -88,16 +93,95 @@ fn answers_depend_on_the_server_where_servers_disagree() {
         (
             "run = \"made-up\"",
             "run = \"other\"",
-            "claims.toml:107: this run was not made yet",
+            "claims.toml:108: this run was not made yet",
         ),
         (
             "named = \"4g-tether\"",
             "named = \"4g\"",
-            "claims.toml:111: 4g has no comparison of it with `hyper h2`",
+            "claims.toml:112: 4g has no comparison of it with `hyper h2`",
         ),
     ] {
         let copy = Copy::new();
         let found = copy.edit(claims, from, to).error();
         assert!(found.contains(error), "{to}: {found}");
     }
+}
+
+/// A download's answer rests on its sender, unless several were compared.
+#[test]
+fn downloads_with_one_sender_say_so() {
+    let need = |bulk: &str| {
+        let words = "words = \"a list\"";
+        format!("[[need]]\nmeasure = \"warm requests\"\n{words}\n{bulk}\n\n[[table]]")
+    };
+    let rows = |bulk: &str, asked: &str| {
+        let copy = Copy::new();
+        copy.edit("made-up/claims.toml", "[[table]]", &need(bulk));
+        copy.edit("made-up/made-up.json", "h1, msgpack, tls", asked);
+        let index = build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
+        let rows = index.lines().filter(|line| line.contains("| a list |"));
+        rows.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (bulk, asked, expected) in [
+        ("bulk = true", "h1, msgpack, tls", true),
+        ("", "h1, msgpack, tls", false),
+        ("bulk = true", "h1, msgpack, tls, server go", false),
+        ("bulk = true", "h1, msgpack, tls, congestion bbr", false),
+    ] {
+        for row in rows(bulk, asked) {
+            let is_said = row.contains("; one sender for each protocol |");
+            assert_eq!(is_said, expected, "{row}");
+        }
+        assert_eq!(rows(bulk, asked).len(), 2);
+    }
+}
+
+/// A row has figures of the study that it names.
+#[test]
+fn rows_name_the_studies_of_their_figures() {
+    let copy = Copy::new();
+    for (from, to) in [
+        ("made-up/made-up.json", "servers/made-up.json"),
+        ("made-up/made-up.csv", "servers/made-up.csv"),
+    ] {
+        fs::create_dir_all(copy.0.path().join("servers")).unwrap();
+        fs::copy(copy.0.path().join(from), copy.0.path().join(to)).unwrap();
+    }
+    copy.write_study_without_figures("servers");
+    let claims = "made-up/claims.toml";
+    copy.edit(claims, "study = \"made-up\"", "study = \"servers\"");
+    let row = || {
+        let index = build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
+        let mut rows = index.lines().filter(|line| line.starts_with("| lan "));
+        rows.next().unwrap().to_owned()
+    };
+    assert!(
+        row().ends_with(", against hyper h2 | servers |"),
+        "{}",
+        row()
+    );
+    let (both, one) = (
+        "arms = [\"quinn h3\", \"hyper h1\"]",
+        "arms = [\"quinn h3\"]",
+    );
+    copy.edit(claims, both, one);
+    assert!(row().contains("; by server"), "{}", row());
+    assert!(row().ends_with("| made-up and servers |"), "{}", row());
+}
+
+#[test]
+fn rows_say_where_the_a_a_check_is_inconclusive() {
+    let rows = |undecided: &str| {
+        let copy = Copy::new();
+        copy.edit("made-up/made-up.json", "lan: first request", undecided);
+        let index = build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
+        ["| lan ", "| 4g-tether "].map(|network| {
+            let mut rows = index.lines().filter(|line| line.starts_with(network));
+            rows.next().unwrap().contains("; A/A check inconclusive")
+        })
+    };
+    assert_eq!(rows("lan: first request"), [false, false]);
+    assert_eq!(rows("4g-tether: image"), [false, true]);
+    // The row of the other network has its figures from this measure.
+    assert_eq!(rows("4g-tether: first request"), [true, false]);
 }

@@ -42,6 +42,21 @@ impl Copy {
         self
     }
 
+    /// Writes the claims of a study that answers others without any published figure.
+    pub(crate) fn write_study_without_figures(&self, name: &str) {
+        let root = self.0.path();
+        let figures = fs::read_to_string(root.join("published/made-up.csv")).unwrap();
+        let (header, _) = figures.split_once('\n').unwrap();
+        fs::write(
+            root.join(format!("published/{name}.csv")),
+            format!("{header}\n"),
+        )
+        .unwrap();
+        let claims = "title = \"Servers?\"\nstudy = \"a paper\"\nlink = \"https://example.org\"\n\
+                      runs = [\"made-up\"]\n[[claim]]\nsays = \"a\"\nbecause = \"b\"\nchanges = \"c\"\n";
+        fs::write(root.join(name).join("claims.toml"), claims).unwrap();
+    }
+
     pub(crate) fn error(&self) -> String {
         match build(self.0.path()).unwrap_err() {
             // Without the column and the line that is shown.

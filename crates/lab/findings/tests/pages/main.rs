@@ -6,6 +6,7 @@ mod answers;
 mod archive;
 mod copy;
 mod mistakes;
+mod relation;
 
 use std::fs;
 use std::path::Path;

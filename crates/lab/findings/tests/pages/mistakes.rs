@@ -11,63 +11,63 @@ fn mistakes_in_claims_are_errors_with_file_and_line() {
         (
             "arm = \"quinn h3\"",
             "arm = \"quin h3\"",
-            "made-up/claims.toml:21: unknown arm `quin h3` (did you mean `quinn h3`?)",
+            "made-up/claims.toml:22: unknown arm `quin h3` (did you mean `quinn h3`?)",
         ),
         (
             "\"4g-tether\"",
             "\"4g-tehter\"",
-            "made-up/claims.toml:19: unknown network `4g-tehter` (did you mean",
+            "made-up/claims.toml:20: unknown network `4g-tehter` (did you mean",
         ),
         (
             "measure = \"image\"",
             "measure = \"imag\"",
-            "made-up/claims.toml:20: unknown measure `imag` (did you mean",
+            "made-up/claims.toml:21: unknown measure `imag` (did you mean",
         ),
         (
             "network = \"4G\"",
             "network = \"5G\"",
-            "made-up/claims.toml:9: no published figure",
+            "made-up/claims.toml:10: no published figure",
         ),
         (
             "network = \"4G\"",
             "platform = \"phone\"",
-            "made-up/claims.toml:9: 2 published figures",
+            "made-up/claims.toml:10: 2 published figures",
         ),
         (
             "{quic}",
             "{quick}",
-            "made-up/claims.toml:13: nothing is named `quick` (did you mean `quic`?)",
+            "made-up/claims.toml:14: nothing is named `quick` (did you mean `quic`?)",
         ),
         (
             "{image.speedup}",
             "{image.sped}",
-            "made-up/claims.toml:14: nothing is named `image.sped`",
+            "made-up/claims.toml:15: nothing is named `image.sped`",
         ),
         ("at_least = 1.2", "at_lest = 1.2", "unknown field `at_lest`"),
         (
             "at_least = 1.2",
             "within_ms = 2",
-            "made-up/claims.toml:23: `within` and `within_ms` go together",
+            "made-up/claims.toml:24: `within` and `within_ms` go together",
         ),
         (
             "[\"image\", \"bytes on the wire\"]",
             "[\"imag\"]",
-            "made-up/claims.toml:117: unknown measure `imag` (did you mean",
+            "made-up/claims.toml:118: unknown measure `imag` (did you mean",
         ),
         (
             "arms = [\"hyper h2\", \"quinn h3\"]",
             "arms = [\"hyper h2\", \"quin h3\"]",
-            "made-up/claims.toml:118: unknown arm `quin h3` (did you mean",
+            "made-up/claims.toml:119: unknown arm `quin h3` (did you mean",
         ),
         (
             "arms = [\"hyper h2\", \"quinn h3\"]",
             "arms = [\"hyper h2\"]",
-            "made-up/claims.toml:115: a table has two arms or more",
+            "made-up/claims.toml:116: a table has two arms or more",
         ),
         (
             "page = \"figures.md\"",
             "",
-            "made-up/claims.toml:115: a table needs a `page` to stand in",
+            "made-up/claims.toml:116: a table needs a `page` to stand in",
         ),
         (
             "name = \"images\"",
@@ -133,7 +133,7 @@ fn mistakes_in_a_page_with_tables_are_errors_with_file_and_line() {
         (
             "<!-- findings: images -->",
             "",
-            "made-up/claims.toml:115: figures.md has no line `<!-- findings: images -->`",
+            "made-up/claims.toml:116: figures.md has no line `<!-- findings: images -->`",
         ),
         (
             "And this.",
