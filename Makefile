@@ -46,7 +46,7 @@ RECOMPUTE = $(TARGET)/tools/recompute
 MADE = -name build -o -name node_modules -o -name runs -o -name target -o -name __pycache__
 PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name '*.cs' -o -name '*.h' -o -name '*.py'
 
-# A binary that CARGO_TARGET_DIR puts outside this checkout does not use the checkout unless it is named.
+# A binary that CARGO_TARGET_DIR puts elsewhere than target/ does not use the checkout unless it is named.
 run codecs conformance doctor: export COMMUTE_HOME = $(CURDIR)
 
 .PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize bench size doctor stacks build clean recompute

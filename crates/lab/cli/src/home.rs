@@ -24,8 +24,8 @@ pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
     let cwd = std::env::current_dir().context("cannot read the working folder")?;
     if let Some(unused) = home.unused_checkout(&cwd) {
         out::note!(
-            "note: {} has stacks of its own, which are not used: this commute is not of that checkout. To use them, \
-             name the folder with --home",
+            "note: {0} has stacks of its own, which are not used: this commute is not below {0}/target. To use them, \
+             add --home {0}",
             unused.display()
         );
     }

@@ -21,6 +21,7 @@ const CARRIED: [&str; 5] = [
     "stacks",
     "studies",
 ];
+const CHECK_HYPER: [&str; 5] = ["stacks", "check", "hyper", "--case", "unknown"];
 
 /// Returns a copy of the binary in a folder of its own, for its owner only as that of root is.
 fn installed(sandbox: &Sandbox) -> PathBuf {
@@ -197,11 +198,8 @@ fn unknown_studies_and_drivers_are_named() {
         .stderr_contains("no driver is named `okhttp`; known: hyper, client, quinn, tonic");
 }
 
-/// The working folder may be a stranger's repository. Its stacks are programs, and so are those for codecs.
-#[test]
-fn stacks_of_the_working_folder_are_used_only_if_named() {
-    let sandbox = Sandbox::new();
-    let program = installed(&sandbox);
+/// Writes a checkout whose hyper has HTTP/1.1 only. Returns its folder.
+fn repository(sandbox: &Sandbox) -> PathBuf {
     let repository = sandbox.work().join("repository");
     let stack = repository.join("stacks/rust");
     let manifest = "[stack]\nneeds = \"sh\"\n[[driver]]\nname = \"hyper\"\n\
@@ -213,21 +211,51 @@ fn stacks_of_the_working_folder_are_used_only_if_named() {
     fs::write(&driver, "#!/bin/sh\nexec \"$1\" driver hyper\n").unwrap();
     fs::set_permissions(&driver, fs::Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(repository.join("studies")).unwrap();
-    let run = |more: &[&str]| {
-        let check = ["stacks", "check", "hyper", "--case", "unknown"];
-        let mut command = command(&sandbox, &program, &[&check[..], more].concat());
-        command.current_dir(repository.join("studies"));
-        CommandOutput::of(command).exits_with(0)
-    };
-    let own = run(&[]).stdout_contains("hyper h2");
-    let folder = repository.canonicalize().unwrap();
+    repository.canonicalize().unwrap()
+}
+
+/// Checks the driver hyper, and asserts that it is the built-in one or that of the repository.
+#[track_caller]
+fn assert_hyper(check: Command, is_built_in: bool, repository: &Path) {
+    let output = CommandOutput::of(check).exits_with(0);
+    assert_eq!(output.stdout.contains("hyper h2"), is_built_in, "{output}");
+    let folder = repository.display();
     let note = format!(
-        "note: {} has stacks of its own, which are not used",
-        folder.display()
+        "note: {folder} has stacks of its own, which are not used: this commute is not below \
+         {folder}/target. To use them, add --home {folder}"
     );
-    assert_eq!(own.stderr.matches(&note).count(), 1, "{own}");
+    let notes = output.stderr.matches(&note).count();
+    assert_eq!(notes, usize::from(is_built_in), "{output}");
+}
+
+/// The working folder may be a stranger's repository. Its stacks are programs, and so are those for codecs.
+#[test]
+fn stacks_of_the_working_folder_are_used_only_if_named() {
+    let sandbox = Sandbox::new();
+    let program = installed(&sandbox);
+    let repository = repository(&sandbox);
+    let run = |more: &[&str], is_built_in: bool| {
+        let mut check = command(&sandbox, &program, &[&CHECK_HYPER[..], more].concat());
+        check.current_dir(repository.join("studies"));
+        assert_hyper(check, is_built_in, &repository);
+    };
+    run(&[], true);
     // A relative path is one for drivers, too, which start in other folders.
-    let named = run(&["--home", ".."]);
-    assert!(!named.stdout.contains("hyper h2"), "{named}");
-    assert!(!named.stderr.contains("not used"), "{named}");
+    run(&["--home", ".."], false);
+}
+
+/// Jobs of CI unpack programs into the repository that they test.
+#[test]
+fn stacks_around_the_binary_are_used_only_if_it_was_built_there() {
+    let sandbox = Sandbox::new();
+    let program = installed(&sandbox);
+    let repository = repository(&sandbox);
+    for (place, is_built_in) in [("", true), ("target/release", false)] {
+        let folder = repository.join(place);
+        fs::create_dir_all(&folder).unwrap();
+        let put = folder.join("commute");
+        fs::copy(&program, &put).unwrap();
+        let check = command(&sandbox, &put, &CHECK_HYPER);
+        assert_hyper(check, is_built_in, &repository);
+    }
 }

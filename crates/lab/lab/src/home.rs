@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// Every checkout has it, and hardly any other folder with `stacks/`.
 const MARK: &str = "stacks/rust/stack.toml";
+/// Where cargo puts the binaries that it builds in a checkout.
+const BUILD_FOLDER: &str = "target";
 
 /// The files that commute works with: a checkout's, or those that the binary has unpacked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,18 +46,24 @@ impl Home {
         }
     }
 
-    /// Returns the checkout that the binary was built in: the nearest one above the binary.
+    /// Returns the checkout that the binary was built in: the one below whose `target/` the binary is.
     ///
-    /// The working folder does not count. It may be a stranger's repository, and stacks are programs.
+    /// Others around the binary or the working folder do not count. Either may be in a stranger's repository, and stacks
+    /// are programs.
     pub fn of_binary(commute: &Path) -> Option<Home> {
-        let root = checkout_above(commute)?.to_owned();
+        let was_built_in = |root: &&Path| commute.starts_with(root.join(BUILD_FOLDER));
+        let root = checkouts_above(commute).find(was_built_in)?.to_owned();
         let commute = commute.to_owned();
         Some(Home { root, commute })
     }
 
-    /// Returns the checkout around the working folder, if it is not this home. Both paths are canonical.
-    pub fn unused_checkout<'a>(&self, cwd: &'a Path) -> Option<&'a Path> {
-        checkout_above(cwd).filter(|root| *root != self.root)
+    /// Returns a checkout around the working folder or the binary that is not this home. All paths are canonical.
+    pub fn unused_checkout<'a>(&'a self, cwd: &'a Path) -> Option<&'a Path> {
+        let nearest = [cwd, self.commute.as_path()].map(|path| checkouts_above(path).next());
+        nearest
+            .into_iter()
+            .flatten()
+            .find(|root| *root != self.root)
     }
 
     /// Returns the file of a study: `study` itself if it is a path or ends in `.toml`, otherwise the
@@ -95,9 +103,9 @@ impl Home {
     }
 }
 
-/// Returns the nearest checkout at or above a path.
-fn checkout_above(path: &Path) -> Option<&Path> {
-    path.ancestors().find(|dir| dir.join(MARK).is_file())
+/// Returns the checkouts at or above a path, the nearest first.
+fn checkouts_above(path: &Path) -> impl Iterator<Item = &Path> {
+    path.ancestors().filter(|dir| dir.join(MARK).is_file())
 }
 
 #[cfg(test)]
@@ -105,6 +113,11 @@ mod tests {
     use super::*;
 
     const COMMUTE: &str = "/nowhere/bin/commute";
+
+    fn make_checkout(root: &Path) {
+        std::fs::create_dir_all(root.join("stacks/rust")).unwrap();
+        std::fs::write(root.join(MARK), "").unwrap();
+    }
 
     #[test]
     fn finds_the_checkout_of_the_binary_only() {
@@ -116,14 +129,37 @@ mod tests {
         // Many projects have a folder of this name.
         std::fs::create_dir_all(own.join("stacks/rust")).unwrap();
         assert_eq!(Home::of_binary(&commute), None);
-        std::fs::write(own.join(MARK), "").unwrap();
-        std::fs::create_dir_all(other.join("stacks/rust")).unwrap();
-        std::fs::write(other.join(MARK), "").unwrap();
+        make_checkout(&own);
+        make_checkout(&other);
         let home = Home::of_binary(&commute).unwrap();
         assert_eq!((&home.root, &home.commute), (&own, &commute));
         assert_eq!(home.unused_checkout(&deep), Some(&*other));
         assert_eq!(home.unused_checkout(&own.join("studies")), None);
         assert_eq!(home.unused_checkout(dir.path()), None);
+    }
+
+    #[test]
+    fn binaries_put_into_a_checkout_do_not_use_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("own");
+        let stranger = own.join("target/tmp/stranger");
+        make_checkout(&own);
+        for place in [
+            "commute",
+            "bin/commute",
+            "targets/commute",
+            "a/target/commute",
+        ] {
+            let commute = own.join(place);
+            assert_eq!(Home::of_binary(&commute), None, "{place}");
+            let root = dir.path().join("unpacked");
+            let home = Home { root, commute };
+            assert_eq!(home.unused_checkout(dir.path()), Some(&*own), "{place}");
+        }
+        make_checkout(&stranger);
+        let home = Home::of_binary(&stranger.join("commute")).unwrap();
+        assert_eq!(home.root, own);
+        assert_eq!(home.unused_checkout(&own), Some(&*stranger));
     }
 
     #[test]

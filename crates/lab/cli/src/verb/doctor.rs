@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Inject a fault that doctor must detect, for tests
     #[arg(long = "break", hide = true, value_enum)]
     fault: Option<FaultArg>,
-    /// Folder with stacks/ [default: the checkout around this program, else the built-in files]
+    /// Folder with stacks/ [default: this program's own checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<std::path::PathBuf>,
 }

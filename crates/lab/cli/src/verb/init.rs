@@ -65,7 +65,7 @@ pub(crate) struct Args {
     /// The study to write, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "study.toml")]
     out: PathBuf,
-    /// Folder with stacks/ [default: the checkout around this program, else the built-in files]
+    /// Folder with stacks/ [default: this program's own checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Output format of the list
     #[arg(long, value_enum, default_value_t, conflicts_with = "study")]
     format: Listing,
-    /// Folder with studies/ [default: the checkout around this program, else the built-in files]
+    /// Folder with studies/ [default: this program's own checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }

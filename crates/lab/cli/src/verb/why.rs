@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// from 1 over all connections, as the report without it lists them
     #[arg(long, value_name = "K", requires = "pcap")]
     request: Option<usize>,
-    /// Folder with stacks/ [default: the checkout around this program, else the built-in files]
+    /// Folder with stacks/ [default: this program's own checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }

@@ -86,7 +86,7 @@ pub(crate) struct Args {
     /// Also write an HTML page with plots to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Folder with stacks/ [default: the checkout around this program, else the built-in files]
+    /// Folder with stacks/ [default: this program's own checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }

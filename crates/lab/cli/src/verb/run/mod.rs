@@ -120,7 +120,7 @@ pub(crate) struct Args {
     /// Output format of the report
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Folder with stacks/ [default: the checkout around this program, else the built-in files]
+    /// Folder with stacks/ [default: this program's own checkout, else the built-in files]
     #[arg(long, value_name = "DIR", env = "COMMUTE_HOME")]
     home: Option<PathBuf>,
 }
