@@ -1,14 +1,11 @@
-use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use driver::env::SEARCH_PATH;
 use pump::{Bench, BenchError, BenchOptions, Confinement, Init, Sandbox, SandboxId};
-use rustix::process::geteuid;
 use study::MAX_ORIGINS;
 
 use crate::lab::Lab;
 use crate::stacks::Driver;
+use crate::visible;
 
 /// The host names of origins on every bench, that of the first and those of further ones; the client's
 /// hosts file has them, all with the server's addresses.
@@ -32,8 +29,6 @@ pub(crate) const CONFINEMENT: Confinement = Confinement {
 /// The user of servers when the lab runs as root: not that of drivers, which could otherwise read a server's keys and
 /// signal it. No distribution assigns this number.
 const SERVER_USER: u32 = 65533;
-/// Programs below these folders are there for every user.
-const SYSTEM: [&str; 4] = ["/usr", "/bin", "/opt", "/lib"];
 
 /// Starts a bench that runs no drivers, whose init is the `commute` binary at `exe`.
 pub(crate) fn start(exe: &Path) -> Result<Bench, BenchError> {
@@ -50,7 +45,7 @@ pub(crate) fn start_for_drivers(
     let mut options = options(&lab.home.commute, jobs);
     options.names.extend(external.map(str::to_owned));
     Bench::start(&BenchOptions {
-        visible: visible(lab),
+        visible: visible::to_all(lab),
         hidden: vec![std::env::temp_dir()],
         ..options
     })
@@ -67,57 +62,6 @@ fn options(exe: &Path, jobs: usize) -> BenchOptions {
         visible: Vec::new(),
         hidden: Vec::new(),
     }
-}
-
-/// Returns the files and folders that every driver and server may need: the stacks, which share code, and the binary,
-/// beside which are libraries.
-pub(crate) fn visible(lab: &Lab) -> Vec<PathBuf> {
-    let commute = &lab.home.commute;
-    let mut paths = BTreeSet::from([lab.home.root.join("stacks"), commute.clone()]);
-    let home = std::env::home_dir();
-    let folder = commute.parent().filter(|dir| Some(*dir) != home.as_deref());
-    let folder = folder.filter(|dir| may_be_entered(dir));
-    paths.extend(folder.map(Path::to_owned));
-    // One may be a link to somewhere else.
-    let folders = lab.stacks.folders();
-    paths.extend(folders.filter_map(|folder| folder.path.canonicalize().ok()));
-    paths.into_iter().filter(|path| path.exists()).collect()
-}
-
-/// Reports whether drivers may enter a folder. Mounted again, one that only root may enter would hide what is in it.
-fn may_be_entered(dir: &Path) -> bool {
-    let others_enter = dir.metadata().is_ok_and(|found| found.mode() & 0o001 != 0);
-    !geteuid().is_root() || others_enter
-}
-
-/// Returns what a command needs besides: the runtime of its program, and the files and folders that it names.
-pub(crate) fn named_by(command: &[String]) -> Vec<PathBuf> {
-    let words = command.iter().map(Path::new);
-    let named = words.filter(|word| word.is_absolute() && word.exists());
-    let program = command.first().map(Path::new);
-    named
-        .map(Path::to_owned)
-        .chain(program.and_then(runtime))
-        .collect()
-}
-
-/// Returns the folder of the runtime that a program belongs to, e.g. that of Python for the
-/// `bin/python3` of a virtual environment, which is a link.
-fn runtime(program: &Path) -> Option<PathBuf> {
-    let mut dirs = SEARCH_PATH.split(':').map(Path::new);
-    let file = match program.is_absolute() {
-        true => program.canonicalize().ok()?,
-        false => dirs.find_map(|dir| dir.join(program).canonicalize().ok())?,
-    };
-    if SYSTEM.iter().any(|dir| file.starts_with(dir)) {
-        return None;
-    }
-    let dir = file.parent()?;
-    let prefix = match dir.file_name() {
-        Some(name) if name == "bin" => dir.parent()?,
-        _ => dir,
-    };
-    may_be_entered(prefix).then(|| prefix.to_owned())
 }
 
 /// Returns the user that drivers run as, if it is not the caller.
@@ -147,8 +91,7 @@ pub(crate) fn driver_sandbox(
     home: PathBuf,
     mut readable: Vec<PathBuf>,
 ) -> Result<SandboxId, BenchError> {
-    readable.push(driver.folder.path.clone());
-    readable.extend(named_by(&driver.command));
+    readable.extend(visible::to_driver(driver));
     let sandbox = Sandbox {
         home: Some(home),
         readable,
@@ -164,7 +107,7 @@ pub(crate) fn server_sandbox(
     command: &[String],
 ) -> Result<SandboxId, BenchError> {
     let sandbox = Sandbox {
-        readable: named_by(command),
+        readable: visible::to_command(command),
         writable: vec![folder.to_owned()],
         ..sandbox(server_user(bench))
     };

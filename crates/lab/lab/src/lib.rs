@@ -33,6 +33,7 @@ mod run;
 mod runners;
 mod stacks;
 mod toml_file;
+mod visible;
 
 pub use cell::external::PROBES_PER_CELL;
 pub use conformance::{CASES, Case, Conformance, Finding, Matrix, MatrixError, Report, Verdict};

@@ -6,6 +6,7 @@ use pump::Confinement;
 use crate::bench::{self, CONFINEMENT};
 use crate::cell::STARTUP_LIMIT;
 use crate::lab::Lab;
+use crate::visible;
 
 /// Returns what a codec runner may be and use when the lab runs with the caller's rights.
 pub fn runner_confinement() -> Confinement {
@@ -36,11 +37,9 @@ impl Lab {
             "--writable".to_owned(),
             folder.to_owned(),
         ];
-        for dir in bench::visible(self)
-            .into_iter()
-            .chain(bench::named_by(command))
-        {
-            words.extend(["--visible".to_owned(), dir.display().to_string()]);
+        let shown = visible::to_all(self).into_iter();
+        for path in shown.chain(visible::to_command(command)) {
+            words.extend(["--visible".to_owned(), path.display().to_string()]);
         }
         words.push("--".to_owned());
         words.extend_from_slice(command);
