@@ -74,11 +74,11 @@ test: stacks
 	$(CARGO) test --workspace --doc
 
 # Test programs mostly wait, so three are run at a time, but for those that compare times with physics or judge how busy
-# the machine is.
-ALONE = --test 'do*' --test 'n*'
+# the machine is, and the one that starts as many processes as all drivers may have.
+ALONE = --test 'con*' --test 'do*' --test 'n*'
 
 test-a-to-l:
-	$(CARGO) test --workspace --test '[a-ce-l]*' --test 'd[!o]*'
+	$(CARGO) test --workspace --test '[abe-l]*' --test 'c[!o]*' --test 'co[!n]*' --test 'd[!o]*'
 
 test-m-to-r:
 	$(CARGO) test --workspace --test '[mo-r]*'

@@ -14,6 +14,7 @@ pub(crate) struct Machine {
     pub(crate) address: String,
 }
 
+/// An error of the kind `QuotaExceeded` is due to a limit that not every machine has.
 pub(crate) type Tried = (String, io::Result<()>);
 
 pub(crate) fn tried(name: &str, result: io::Result<()>) -> Tried {

@@ -20,6 +20,7 @@ mod terminal;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     exit_code(open().and_then(|(requests, mut replies)| converse::<Probe>(requests, &mut replies)))
 }
 
-/// Tries everything, and returns for each whether it was `allowed` or `denied`.
+/// Tries everything, and returns for each whether it was `allowed`, `denied`, or `limited` as not on every machine.
 fn try_all(machine: &Machine) -> BTreeMap<String, String> {
     let mut outcomes = BTreeMap::new();
     for (name, tried) in [
@@ -71,7 +72,11 @@ fn try_all(machine: &Machine) -> BTreeMap<String, String> {
     .into_iter()
     .flatten()
     {
-        let outcome = if tried.is_ok() { "allowed" } else { "denied" };
+        let outcome = match &tried {
+            Ok(()) => "allowed",
+            Err(e) if e.kind() == io::ErrorKind::QuotaExceeded => "limited",
+            Err(_) => "denied",
+        };
         eprintln!("{name}: {tried:?}");
         outcomes.insert(name, outcome.to_owned());
     }

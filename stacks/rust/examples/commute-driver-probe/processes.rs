@@ -5,14 +5,27 @@ use std::io;
 
 use crate::attempt::{Tried, check, check_long, tried};
 
+/// The calling thread, for system calls that take a process.
+const OWN: i32 = 0;
+
 pub(crate) fn attempts() -> Vec<Tried> {
     let server = server();
     let pid = server.unwrap_or(1);
     let of_server = |name: &str| format!("/proc/{pid}/{name}");
+    let server_users = users(&of_server("status"));
+    let own_users = users("/proc/self/status");
     vec![
         tried(
             "see the server's process",
             server.map(drop).ok_or_else(io::Error::last_os_error),
+        ),
+        tried(
+            "see the server run as root",
+            found(server_users.contains(&0)),
+        ),
+        tried(
+            "run as the server's user",
+            found(server_users.iter().any(|user| own_users.contains(user))),
         ),
         tried("signal the server", check(unsafe { libc::kill(pid, 0) })),
         tried(
@@ -33,7 +46,32 @@ pub(crate) fn attempts() -> Vec<Tried> {
         ),
         tried("trace the bench's init", trace(1)),
         tried("enter its network namespace", enter_network(1)),
+        tried("choose its own cores", choose_cores(OWN)),
+        tried("choose the server's cores", choose_cores(pid)),
     ]
+}
+
+fn found(is_found: bool) -> io::Result<()> {
+    match is_found {
+        true => Ok(()),
+        false => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// Returns the real, effective, saved and file system user of a process, from its `status`.
+fn users(status: &str) -> Vec<u32> {
+    let status = fs::read_to_string(status).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let users = line.unwrap_or_default().split_whitespace();
+    users.filter_map(|user| user.parse().ok()).collect()
+}
+
+/// Sets the cores that a process may run on to those that it has.
+fn choose_cores(pid: i32) -> io::Result<()> {
+    let mut cores: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let size = size_of_val(&cores);
+    check(unsafe { libc::sched_getaffinity(pid, size, &mut cores) })?;
+    check(unsafe { libc::sched_setaffinity(pid, size, &cores) })
 }
 
 /// Returns the process of `commute serve`.
