@@ -329,3 +329,27 @@ fn closed_parent(path: &Path) -> Option<PathBuf> {
         .find(closed)
         .map(|found| (*found).to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/security.md");
+
+    #[test]
+    fn page_lists_the_visible_folders() {
+        let page = fs::read_to_string(PAGE).unwrap();
+        let (_, list) = page
+            .split_once("Folders of programs are visible: ")
+            .unwrap();
+        let (list, _) = list.split_once('.').unwrap();
+        let listed: Vec<&str> = list
+            .split(',')
+            .map(|name| name.trim().trim_matches('`'))
+            .collect();
+        let of_kernel = ["proc", "sys"];
+        let folders = SYSTEM.iter().filter(|name| !of_kernel.contains(name));
+        let folders: Vec<String> = folders.map(|name| format!("/{name}")).collect();
+        assert_eq!(listed, folders);
+    }
+}
