@@ -107,7 +107,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<ByBlock, FindingsError> {
     let blocks: Option<Vec<u32>> = head.iter().skip(HEAD.len()).map(block).collect();
     let blocks = blocks.ok_or_else(|| error(1, "expected columns named `block N`"))?;
     let mut all = ByBlock::default();
-    let name = |cell: &str| neutral::from_cell(cell).to_owned();
+    let name = neutral::from_cell;
     for row in rows {
         let (line, row) = row?;
         let [kind, network, measure, arm, against, value, margin] =
@@ -210,7 +210,7 @@ mod tests {
             kind,
             network: "4g, train".into(),
             measure: measure.into(),
-            arm: "=a \"b\"".into(),
+            arm: "=a \"b\";@c".into(),
         }
     }
 
@@ -264,7 +264,7 @@ mod tests {
             "{text}"
         );
         // A spreadsheet must not take the arm for a formula.
-        assert!(text.contains(",\"'=a \"\"b\"\"\","), "{text}");
+        assert!(text.contains(",\"'=a \"\"b\"\";'@c\","), "{text}");
         assert!(text.contains(",-12000000,"), "{text}");
     }
 

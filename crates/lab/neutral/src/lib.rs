@@ -18,6 +18,9 @@
 const FORMULA_BEGINS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 /// What spreadsheets mark text with.
 const TEXT_MARK: char = '\'';
+/// What separates cells beside the comma: LibreOffice splits at both, Excel in many languages at this one only. To the
+/// latter, the quotes around a cell are in the middle of its own cells, where they are text.
+const SEPARATOR: char = ';';
 
 /// Returns whether an output would not show a character but act on it, or show nothing: control characters, marks that
 /// change the direction of writing, line separators, and characters without a width.
@@ -47,29 +50,45 @@ pub fn lines(text: &str) -> String {
     replaced(text, |c| c != '\n' && is_interpreted(c))
 }
 
-/// Returns text as a cell of CSV: as [`plain`] does, and behind an apostrophe if a spreadsheet would take it for a
-/// formula. Numbers stay as they are.
+/// Returns text as a cell of CSV: as [`plain`] does, and with an apostrophe before what a spreadsheet would take for the
+/// beginning of a formula. What follows a semicolon is taken for a cell of its own. Numbers stay as they are.
+///
+/// Of `1;-2`, the second number gets an apostrophe: where only semicolons separate, the next cell of the row follows it,
+/// as in `-2,1*A1`.
 pub fn cell(text: &str) -> String {
     let text = plain(text);
-    match is_formula(&text) {
-        true => format!("{TEXT_MARK}{text}"),
-        false => text,
-    }
+    map_formulas(&text, |formula| format!("{TEXT_MARK}{formula}"))
 }
 
 /// Returns the text of a cell that [`cell`] made.
-pub fn from_cell(cell: &str) -> &str {
-    match cell.strip_prefix(TEXT_MARK) {
-        Some(text) if is_formula(text) => text,
-        _ => cell,
-    }
+pub fn from_cell(cell: &str) -> String {
+    map_formulas(cell, |formula| {
+        let text = formula.strip_prefix(TEXT_MARK).unwrap_or(formula);
+        text.to_owned()
+    })
 }
 
-/// Returns whether a spreadsheet would take a cell for a formula, or would if the marks before it were not there: so
-/// that each mark is known to be from [`cell`].
-fn is_formula(text: &str) -> bool {
-    let text = text.trim_start_matches(TEXT_MARK);
-    text.starts_with(FORMULA_BEGINS) && !is_number(text)
+/// Replaces what a spreadsheet would take for a formula, or would if the marks before it were not there: so that each mark
+/// is known to be from [`cell`].
+fn map_formulas(text: &str, map: impl Fn(&str) -> String) -> String {
+    if is_number(text.trim_matches(|c| is_skipped(c) || c == TEXT_MARK)) {
+        return text.to_owned();
+    }
+    let parts = text.split(SEPARATOR).map(|part| {
+        let formula = part.trim_start_matches(is_skipped);
+        let unmarked = formula.trim_start_matches(TEXT_MARK);
+        match unmarked.starts_with(FORMULA_BEGINS) {
+            true => part[..part.len() - formula.len()].to_owned() + &map(formula),
+            false => part.to_owned(),
+        }
+    });
+    let parts: Vec<String> = parts.collect();
+    parts.join(&SEPARATOR.to_string())
+}
+
+/// Reports whether a spreadsheet may skip the character at the beginning of a cell.
+fn is_skipped(c: char) -> bool {
+    c.is_whitespace() || c == '"'
 }
 
 fn is_number(text: &str) -> bool {
@@ -135,12 +154,15 @@ mod tests {
             "＝1+1",
             "- 5",
             "-1,5",
+            "-1;2",
         ] {
             let marked = cell(formula);
             assert_eq!(marked, format!("'{formula}"));
             assert_eq!(from_cell(&marked), formula);
         }
-        for number in ["-1.5", "+3", "-1e-5", "-.5", "-0", "-7.", "12"] {
+        for number in [
+            "-1.5", "+3", "-1e-5", "-.5", "-0", "-7.", "12", " -5", "\"-5\"",
+        ] {
             assert_eq!(cell(number), number);
         }
         // A tab or carriage return before a formula is not skipped.
@@ -149,9 +171,46 @@ mod tests {
     }
 
     #[test]
-    fn every_cell_is_read_back() {
-        for text in ["a", "'a", "'=1", "''=1", "=1", "'-5", "-5", "it's"] {
-            assert_eq!(from_cell(&cell(text)), text);
+    fn a_semicolon_begins_a_cell() {
+        for (text, marked) in [
+            ("a;=1+1", "a;'=1+1"),
+            ("=1;=2", "'=1;'=2"),
+            ("a; -48 ms", "a; '-48 ms"),
+            ("a;;@b;c", "a;;'@b;c"),
+            ("a;\"=1\"", "a;\"'=1\""),
+            ("\u{a0}\"=1", "\u{a0}\"'=1"),
+            ("1;-2", "1;'-2"),
+        ] {
+            assert_eq!(cell(text), marked);
+            assert_eq!(from_cell(marked), text);
+        }
+        for text in ["a; b", "a;b=1", "1;2", "a-;b", ";", "text/html; q=1"] {
+            assert_eq!(cell(text), text);
+        }
+    }
+
+    /// Every text of up to five characters that matter.
+    #[test]
+    fn every_cell_is_read_back_and_begins_no_formula() {
+        let mut texts = vec![String::new()];
+        let mut from = 0;
+        for _ in 0..5 {
+            let to = texts.len();
+            for i in from..to {
+                for c in [';', '=', '-', '\'', '"', ' ', '1', 'a'] {
+                    texts.push(format!("{}{c}", texts[i]));
+                }
+            }
+            from = to;
+        }
+        for text in texts {
+            let cell = cell(&text);
+            assert_eq!(from_cell(&cell), text);
+            if is_number(text.trim_matches([' ', '"', '\''])) {
+                continue;
+            }
+            let begins = |part: &str| part.trim_matches([' ', '"']).starts_with(['=', '-']);
+            assert!(!cell.split(';').any(begins), "{text}: {cell}");
         }
     }
 }

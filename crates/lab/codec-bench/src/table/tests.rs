@@ -89,6 +89,17 @@ fn csv_has_a_field_per_column() {
     assert_eq!(&rows[0][6], "3600.0");
 }
 
+#[test]
+fn csv_has_no_formula_of_a_runner() {
+    let mut table = example();
+    table.rows[2].library = "=1".into();
+    table.rows[2].caveat = Some("a;-2".into());
+    table.rows[2].problem = Some("1*cmd|' /C calc'!A0;@b".into());
+    let csv = table.csv().unwrap();
+    let end = "a;'-2,1*cmd|' /C calc'!A0;'@b\n";
+    assert!(csv.ends_with(end) && csv.contains(",'=1,"), "{csv}");
+}
+
 fn page() -> String {
     let origin = page::Origin {
         commute: "0.0.0-invented".into(),

@@ -117,8 +117,8 @@ impl PayloadReport {
                 for predicted in &encoding.predicted {
                     let float = |n: Option<f64>| n.map_or(String::new(), |n| format!("{n:.1}"));
                     let whole = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-                    out.write_record([
-                        neutral::cell(&sample.name),
+                    let row = [
+                        sample.name.clone(),
                         encoding.codec.clone(),
                         encoding.bytes.to_string(),
                         encoding.h2_bytes.to_string(),
@@ -128,12 +128,13 @@ impl PayloadReport {
                         float(encoding.encode_ns),
                         float(encoding.decode_ns),
                         whole(encoding.runs),
-                        neutral::cell(&predicted.network),
+                        predicted.network.clone(),
                         predicted.protocol.to_owned(),
                         whole(predicted.cold_ns),
                         whole(predicted.warm_ns),
                         predicted.excludes_random_loss.to_string(),
-                    ])?;
+                    ];
+                    out.write_record(row.map(|text| neutral::cell(&text)))?;
                 }
             }
         }
