@@ -11,6 +11,12 @@ pub(crate) fn text(text: &str) -> anyhow::Result<()> {
     print(&neutral::lines(text))
 }
 
+/// Writes the text of a file to standard output, e.g. of a study that a stranger wrote. What a terminal would act on is
+/// replaced, also where standard output is none: what is written may be shown later. TOML stays valid.
+pub(crate) fn file(text: &str) -> anyhow::Result<()> {
+    print(&neutral::file(text))
+}
+
 /// Writes all of the text to standard output as it is: data, or what is neutral already.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();

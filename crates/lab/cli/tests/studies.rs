@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::study::SMALL_STUDY;
+use common::study::{BASIC_NETWORK, SMALL_STUDY};
 use common::{Sandbox, repository};
 
 #[test]
@@ -41,4 +41,36 @@ fn a_file_is_printed_too() {
     sandbox.add_small_study();
     let output = sandbox.run(&["studies", "small.toml"]).exits_with(0);
     assert_eq!(output.stdout, SMALL_STUDY);
+}
+
+#[test]
+fn a_printed_file_controls_no_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[8m\n# \u{9b}8m\u{202e}a\rb\n";
+    sandbox.write("evil.toml", evil);
+    let output = sandbox.run(&["studies", "./evil.toml"]).exits_with(0);
+    let r = '\u{fffd}';
+    assert_eq!(
+        output.stdout,
+        format!("{r}]0;owned{r}{r}[8m\n# {r}8m{r}a{r}b\n")
+    );
+}
+
+/// It may be redirected to a file, to be changed.
+#[test]
+fn a_printed_file_stays_toml() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let r = '\u{fffd}';
+    for (verb, file) in [("studies", SMALL_STUDY), ("networks", BASIC_NETWORK)] {
+        let file = file.replace('\n', "\r\n");
+        sandbox.write(
+            "mine.toml",
+            &format!("# \u{9b}8m\u{202e}\u{200b}\r\n\t# a\n{file}"),
+        );
+        let output = sandbox.run(&[verb, "./mine.toml"]).exits_with(0);
+        assert_eq!(output.stdout, format!("# {r}8m{r}{r}\r\n\t# a\n{file}"));
+        toml::from_str::<toml::Table>(&output.stdout).unwrap();
+    }
 }

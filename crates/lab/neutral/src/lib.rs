@@ -1,12 +1,14 @@
 //! Text that others wrote, e.g. names from studies, records, drivers and servers, made harmless for outputs.
 //!
-//! Every output but JSON, which is data, passes such text through one of these functions:
+//! Every output but JSON, which is data, passes such text through one of these functions, or replaces by itself what
+//! [`is_interpreted`] finds:
 //!
 //! | function | for |
 //! |---|---|
 //! | [`plain`] | one line: a message, a cell of a table, a label |
 //! | [`quoted`] | a name in a message that must not seem to be more than a name, e.g. of a file in a question |
 //! | [`lines`] | a whole text with its line breaks, e.g. a page |
+//! | [`file()`] | a file of theirs with its line breaks and tabs, e.g. a study |
 //! | [`cell`] | a cell of CSV, which a spreadsheet may open |
 //!
 //! What Markdown and HTML give a meaning to is escaped where these are written.
@@ -48,6 +50,20 @@ pub fn quoted(text: &str) -> String {
 /// Replaces the same characters, but keeps line feeds.
 pub fn lines(text: &str) -> String {
     replaced(text, |c| c != '\n' && is_interpreted(c))
+}
+
+/// Replaces the same characters, but keeps the line breaks and tabs of a file, so that TOML stays valid. A byte order
+/// mark is left out.
+pub fn file(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let kept = text.split_inclusive('\n').map(|line| {
+        // A carriage return alone would let the rest overwrite the line.
+        let end = ["\r\n", "\n"].into_iter().find(|end| line.ends_with(end));
+        let end = end.unwrap_or("");
+        let line = &line[..line.len() - end.len()];
+        replaced(line, |c| c != '\t' && is_interpreted(c)) + end
+    });
+    kept.collect()
 }
 
 /// Returns text as a cell of CSV: as [`plain`] does, and with an apostrophe before what a spreadsheet would take for the
@@ -129,6 +145,16 @@ mod tests {
             r#""a\". Continue?\n\u{1b}[2J\u{202e}\\""#
         );
         assert!(!quoted("a\u{3164}\u{200b}\u{e0041}").contains(is_interpreted));
+    }
+
+    #[test]
+    fn files_keep_their_line_breaks_and_tabs() {
+        let kept = "a = 1\t# b\r\n\r\nc = 2\n";
+        assert_eq!(file(kept), kept);
+        assert_eq!(file("\u{feff}a\r"), "a\u{fffd}");
+        let r = '\u{fffd}';
+        let evil = "\u{1b}]0;a\u{7}\u{9b}8m\u{202e}b\rc\r\r\n";
+        assert_eq!(file(evil), format!("{r}]0;a{r}{r}8m{r}b{r}c{r}\r\n"));
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn show(name: &str, allow_file: &[PathBuf], json: bool) -> anyhow::Result<u8> {
     match built_in {
         _ if json => out::json(&network)?,
         Some((_, text)) => out::print(text)?,
-        None => out::print(&std::fs::read_to_string(name)?)?,
+        None => out::file(&std::fs::read_to_string(name)?)?,
     }
     Ok(exit::PASS)
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         let file = lab.home.study(Path::new(name))?;
         let text = std::fs::read_to_string(&file);
         let cannot = |e| exit::file_error(format!("cannot read {}", file.display()), e);
-        out::print(&text.map_err(cannot)?)?;
+        out::file(&text.map_err(cannot)?)?;
         return Ok(exit::PASS);
     }
     let names = lab.home.studies();
