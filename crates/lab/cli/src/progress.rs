@@ -23,12 +23,17 @@ pub(crate) fn status() -> ProgressBar {
 /// once.
 pub(crate) fn waiting(what: &str) -> ProgressBar {
     let bar = styled(ProgressBar::no_length(), "{msg} {elapsed}");
-    bar.set_message(format!("{what} ..."));
+    show(&bar, &format!("{what} ..."));
     bar.enable_steady_tick(TICK);
     if bar.is_hidden() {
         line(&format!("{what} ..."));
     }
     bar
+}
+
+/// Changes the message of a bar. What a terminal would act on is replaced.
+pub(crate) fn show(bar: &ProgressBar, message: &str) {
+    bar.set_message(neutral::plain(message));
 }
 
 /// Prints a line that stays, above the bar.
@@ -50,5 +55,17 @@ fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style.progress_chars("=> ")),
         Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_controls_the_terminal() {
+        let bar = ProgressBar::hidden();
+        show(&bar, "a\u{1b}[2J\nb.json: encoding");
+        assert_eq!(bar.message(), "a\u{fffd}[2J\u{fffd}b.json: encoding");
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
     let networks = networks(args)?;
     let bar = progress::status();
     bar.enable_steady_tick(TICK);
-    bar.set_message("inferring the schema");
+    progress::show(&bar, "inferring the schema");
     let schema = payload::infer(&samples)?;
     let report = PayloadReport {
         proto: schema.to_proto(),
@@ -68,14 +68,15 @@ fn sample_report(
     args: &Args,
     bar: &ProgressBar,
 ) -> anyhow::Result<SampleReport> {
-    bar.set_message(format!("{}: checking what Protobuf keeps", sample.name));
+    let name = sample.name;
+    progress::show(bar, &format!("{name}: checking what Protobuf keeps"));
     schema
         .check(sample)
         .with_context(|| format!("{} does not survive Protobuf", sample.name))?;
-    bar.set_message(format!("{}: encoding", sample.name));
+    progress::show(bar, &format!("{name}: encoding"));
     let encodings = payload::encodings(schema, sample)?;
     let times = times(schema, sample, &encodings, args, bar)?;
-    bar.set_message(format!("{}: predicting transfer times", sample.name));
+    progress::show(bar, &format!("{name}: predicting transfer times"));
     let encodings = encodings.into_iter().map(|encoding| {
         let bytes = encoding.bytes.len();
         let h2 = packets::over_h2(bytes as u64, Ip::V6, MTU);
@@ -198,10 +199,8 @@ fn times(
     let mut benchmarks = payload::benchmarks(schema, encodings)?;
     let rounds = usize::from(args.rounds);
     let times = payload_times::times(benchmarks.len(), rounds, args.seed, |index, n| {
-        bar.set_message(format!(
-            "{}: timing {}",
-            sample.name, benchmarks[index].codec
-        ));
+        let (name, codec) = (sample.name, &benchmarks[index].codec);
+        progress::show(bar, &format!("{name}: timing {codec}"));
         let start = Instant::now();
         (benchmarks[index].run)(n);
         start.elapsed().as_nanos() as u64

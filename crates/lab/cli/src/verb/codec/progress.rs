@@ -36,8 +36,8 @@ impl TerminalProgress {
 impl Progress for TerminalProgress {
     fn begin(&mut self, what: &str, steps: usize) {
         self.bar.finish_and_clear();
-        self.bar = progress::bar(steps, "{msg} [{bar:30}] {pos}/{len}, {eta} left")
-            .with_message(what.to_owned());
+        self.bar = progress::bar(steps, "{msg} [{bar:30}] {pos}/{len}, {eta} left");
+        progress::show(&self.bar, what);
         if self.bar.is_hidden() {
             progress::line(&format!("{what} ({steps})"));
         }

@@ -192,7 +192,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 pub(crate) fn feasibility(lab: &Lab, plan: &Plan) -> Feasibility {
     let status = crate::progress::status();
     let feasibility = lab.feasibility(plan, &|stack| {
-        status.set_message(format!("starting {stack} ..."));
+        crate::progress::show(&status, &format!("starting {stack} ..."));
     });
     status.finish_and_clear();
     feasibility

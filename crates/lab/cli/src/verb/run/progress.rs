@@ -40,7 +40,7 @@ impl Progress {
                 progress::print(&self.bar, &line);
                 self.bar.inc_length(*cells as u64);
             }
-            Event::Started { id, .. } => self.bar.set_message((*id).to_owned()),
+            Event::Started { id, .. } => progress::show(&self.bar, id),
             Event::LabFailed { id, reason } => {
                 let line = format!("{id}: the lab failed: {reason}; trying again");
                 progress::print(&self.bar, &line);

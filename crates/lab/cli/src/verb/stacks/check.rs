@@ -159,5 +159,5 @@ fn show(status: &ProgressBar, position: &str, finding: &Finding) {
     if let Verdict::Fail(why) = outcome {
         progress::print(status, &format!("{driver} {protocol} {case}: FAIL: {why}"));
     }
-    status.set_message(format!("{position} {driver} {protocol} {case}"));
+    progress::show(status, &format!("{position} {driver} {protocol} {case}"));
 }

@@ -14,7 +14,7 @@ pub(super) fn run(lab: &Lab, format: Listing) -> anyhow::Result<u8> {
     let rows: Vec<Row> = drivers
         .iter()
         .map(|driver| {
-            status.set_message(format!("starting {} ...", driver.entry.name));
+            progress::show(&status, &format!("starting {} ...", driver.entry.name));
             Row::new(driver, hellos.query(driver))
         })
         .collect();
