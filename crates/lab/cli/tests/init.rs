@@ -238,7 +238,7 @@ fn a_study_for_a_server_of_the_users_own_can_be_planned() {
     sandbox
         .run(&["run", "study.toml", "--dry-run"])
         .exits_with(0)
-        .stdout_contains("https://api.shop.example:443 gets at most ");
+        .stdout_contains("https://api.shop.example:443 gets up to ");
     sandbox
         .run(&[
             "init",

@@ -93,7 +93,7 @@ fn reaches(user: User, program: &[&str]) {
     sandbox.write("mine.toml", &study(1, server.address, ARMS, STEPS));
     let output = run(&sandbox, user, &["-v"])
         .exits_with(0)
-        .stderr_contains("gets at most 12 requests in 3 cells")
+        .stderr_contains("gets up to 12 requests (more where blocks are run again) in 3 cells")
         .stdout_contains(&format!(
             "your own, https://{NAME}:9443 at {}",
             server.address

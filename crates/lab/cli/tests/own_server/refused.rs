@@ -72,7 +72,9 @@ fn secrets_of_another_server_cannot_be_saved() {
     sandbox.write("mine.toml", &study(1, address, ONE_ARM, STEPS));
     run(&sandbox, User::Caller, &["--dry-run"])
         .exits_with(0)
-        .stdout_contains("https://my.test:9443 gets at most 4 requests");
+        .stdout_contains(
+            "https://my.test:9443 gets up to 4 requests (more where blocks are run again)\n",
+        );
     run(&sandbox, User::Caller, &["--keylog"])
         .exits_with(2)
         .stderr_contains("--keylog and --qlog are written by the lab's servers");
@@ -118,12 +120,21 @@ fn the_server_that_a_study_names_needs_consent() {
     let steps = STEPS.replacen("path =", "request = \"body.json\"\npath =", 1);
     sandbox.write("mine.toml", &study(1, address, ONE_ARM, &steps));
     let refused = format!(
-        "this run would send 4 requests to https://my.test:9443 at {address}, which the study names, with \"body.json\"; \
-         add --yes"
+        "this run would send up to 4 requests (more where blocks are run again) to https://my.test:9443 at {address}, \
+         which the study names, with \"body.json\"; add --yes"
     );
     run_unasked(&sandbox, User::Caller, &[])
         .exits_with(2)
         .stderr_contains(&refused);
+    let added =
+        "up to 4 requests (more where blocks are run again or added) to https://my.test:9443";
+    run_unasked(
+        &sandbox,
+        User::Caller,
+        &["--until-decided", "--blocks", "1"],
+    )
+    .exits_with(2)
+    .stderr_contains(added);
     assert_unconnected(&listener);
     assert!(!sandbox.work().join("run").exists());
     if common::find_program("script").is_none() {
@@ -160,7 +171,7 @@ fn names_of_files_cannot_forge_the_question() {
     let sandbox = sandbox();
     let address: SocketAddr = ([127, 0, 0, 1], 9).into();
     sandbox.write("ca.pem", "-----BEGIN CERTIFICATE-----\n");
-    let harmless = "this run sends at most 1 request to https:harmless.test";
+    let harmless = "this run sends up to 1 request to https:harmless.test";
     let name = format!("a\". Continue? [y-N]\n{harmless}\u{1b}[2J\u{202e}.json");
     sandbox.write(&name, "{}");
     let path = format!("request = {}\npath =", toml::Value::from(name));
@@ -182,7 +193,7 @@ fn names_of_files_cannot_forge_the_question() {
     let file = lines.iter().position(|line| *line == format!("  {shown}"));
     let question = lines[file.unwrap() + 1];
     assert!(
-        question.starts_with("this run sends at most 4 requests to https://my.test:9443 at"),
+        question.starts_with("this run sends up to 4 requests (more where blocks are run again) to https://my.test:9443"),
         "{output}"
     );
     assert!(

@@ -12,12 +12,12 @@ const MAX_UNASKED_REQUESTS: u64 = 10_000;
 /// Returns an error unless the user agrees to the requests of a run to a server. A study that a stranger wrote may name
 /// any server: the user is asked. What the command line names, its user has chosen.
 pub(super) fn ask(job: &Job, server: &ExternalServer, yes: bool) -> anyhow::Result<()> {
-    let requests = job.plan.requests(job.shard);
     let url = &server.url;
     if yes {
         return Ok(());
     }
     if job.names_server {
+        let requests = job.plan.requests(job.shard);
         if requests > MAX_UNASKED_REQUESTS {
             return Err(exit::usage(format!(
                 "this run would send {requests} requests to {url}, more than {MAX_UNASKED_REQUESTS}; add --yes \
@@ -31,12 +31,11 @@ pub(super) fn ask(job: &Job, server: &ExternalServer, yes: bool) -> anyhow::Resu
         Some(address) => format!("{url} at {}", neutral::plain(&address.to_string())),
         None => url,
     };
-    let requests = report::count(requests as usize, "request");
-    let what = format!("{requests} to {place}, which the study names");
+    let what = format!("{} to {place}, which the study names", job.requests());
     let files = files(job);
     let is_asked = confirm(
         &listed(&files),
-        &format!("this run sends at most {what}. Continue?"),
+        &format!("this run sends {what}. Continue?"),
     );
     match is_asked? {
         Some(true) => Ok(()),

@@ -1,14 +1,16 @@
 //! The output of `--dry-run`: what is compared on which networks, how long it takes, and what is wrong.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use comfy_table::{Table, presets};
-use lab::{Plan, Shard};
+use lab::Plan;
 use neutral::plain;
 use record::{Arm, Run};
 use report::ERROR;
-use stats::{FewestBlocks, Ranks};
+use stats::FewestBlocks;
+
+use super::job::Job;
 
 /// Below the study's own requests, if there is JSON in them.
 const CODING: &str = "  their JSON is encoded and decoded within the request by drivers with the capability `coding`, \
@@ -46,17 +48,9 @@ const SETTINGS: [Setting; 17] = [
 
 /// Returns arms, networks, totals and warnings; with `lists_cells`, every cell of the shard in the order of
 /// running, too.
-pub(crate) fn text(
-    plan: &Plan,
-    shard: Shard,
-    jobs: u16,
-    ranks: Ranks,
-    outside_files: &[PathBuf],
-    warnings: &[String],
-    lists_cells: bool,
-) -> String {
+pub(super) fn text(job: &Job, warnings: &[String], lists_cells: bool) -> String {
     let mut out = String::new();
-    let study = &plan.study;
+    let (plan, shard, study) = (&job.plan, job.shard, &job.plan.study);
     // Texts of the study have no line feeds when they come here: only tables have several lines.
     let mut add = |text: String| {
         out.push_str(&neutral::lines(&text));
@@ -88,10 +82,10 @@ pub(crate) fn text(
         add(String::new());
     }
     let cells = cells().count();
-    let seconds = plan.estimate_ns(shard, jobs) / 1_000_000_000;
+    let seconds = plan.estimate_ns(shard, job.jobs) / 1_000_000_000;
     let all = plan.cells().count();
     let (seed, minutes, seconds) = (study.seed, seconds / 60, seconds % 60);
-    let parallel = match jobs {
+    let parallel = match job.jobs {
         1 => String::new(),
         n => format!(" with {n} in parallel"),
     };
@@ -99,19 +93,16 @@ pub(crate) fn text(
         "{cells} of {all} cells, seed {seed}, about {minutes} min {seconds:02} s{parallel}"
     ));
     if let Some(server) = &study.external {
-        let requests = plan.requests(shard);
-        add(plain(&format!(
-            "{} gets at most {requests} requests, more where blocks are run again",
-            server.url
-        )));
+        let requests = job.requests();
+        add(plain(&format!("{} gets {requests}", server.url)));
     }
-    for file in outside_files {
+    for file in &job.outside_files {
         let file = shown_path(file);
         add(format!(
             "the study reads {file}, which is outside its folder"
         ));
     }
-    if let Some(fewest) = stats::fewest_blocks(&plan.families(), ERROR, ranks) {
+    if let Some(fewest) = stats::fewest_blocks(&plan.families(), ERROR, job.ranks) {
         let comparisons = plan.families().iter().sum();
         add(enough_blocks(comparisons, fewest, study.blocks as usize));
     }
@@ -245,6 +236,8 @@ fn enough_blocks(comparisons: usize, fewest: FewestBlocks, planned: usize) -> St
 
 #[cfg(test)]
 mod tests {
+    use stats::Ranks;
+
     use super::*;
 
     #[test]

@@ -131,6 +131,16 @@ impl Job {
         &self.study_file
     }
 
+    /// Returns how many requests are planned, and why there may be more.
+    pub(super) fn requests(&self) -> String {
+        let requests = report::count(self.plan.requests(self.shard) as usize, "request");
+        let more = match self.until_decided {
+            true => "run again or added",
+            false => "run again",
+        };
+        format!("up to {requests} (more where blocks are {more})")
+    }
+
     /// Returns how the lab is to run it.
     pub(super) fn options(&self, self_test: Vec<record::Check>) -> RunOptions {
         RunOptions {

@@ -138,15 +138,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         // The refusal has several lines.
         let warnings = warnings.iter().map(|warning| neutral::plain(warning));
         let warnings: Vec<String> = refusal.into_iter().chain(warnings).collect();
-        crate::out::print(&dry_run::text(
-            &job.plan,
-            job.shard,
-            job.jobs,
-            job.ranks,
-            &job.outside_files,
-            &warnings,
-            terminal::is_verbose(),
-        ))?;
+        crate::out::print(&dry_run::text(&job, &warnings, terminal::is_verbose()))?;
         return Ok(exit::PASS);
     }
     if let Some(reason) = refusal {
@@ -161,7 +153,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         consent::ask(&job, server, args.yes)?;
     }
     if let Some(address) = lab.reach(&job.plan)? {
-        announce(&job.plan, job.shard, address);
+        announce(&job, address);
     }
     if !job.resume {
         // A folder that cannot be created should be reported before the self-test takes its time.
@@ -321,22 +313,14 @@ fn threshold(study: &Study, data: &record::RunData) -> u8 {
 }
 
 /// Prints what is about to be sent to the user's own server.
-fn announce(plan: &Plan, shard: Shard, address: SocketAddr) {
-    let requests = plan.requests(shard);
-    let cells = plan
-        .shard(shard)
-        .map(|block| block.cells.len())
-        .sum::<usize>();
-    let server = plan
-        .study
-        .external
-        .as_ref()
-        .map(|server| server.url.to_string());
-    let server = server.unwrap_or_default();
+fn announce(job: &Job, address: SocketAddr) {
+    let blocks = job.plan.shard(job.shard);
+    let cells: usize = blocks.map(|block| block.cells.len()).sum();
+    let server = (job.plan.study.external.as_ref()).map(|server| server.url.to_string());
+    let (server, requests) = (server.unwrap_or_default(), job.requests());
     out::note!(
-        "server: {server} at {address} gets at most {requests} requests in {cells} cells, more where \
-         blocks are run again or added, and {PROBES_PER_CELL} connections per cell that measure its round \
-         trip"
+        "server: {server} at {address} gets {requests} in {cells} cells, and {PROBES_PER_CELL} connections per cell \
+         that measure its round trip"
     );
 }
 
