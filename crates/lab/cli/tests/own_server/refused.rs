@@ -2,9 +2,11 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
+use std::sync::atomic::Ordering;
 
+use crate::answering::{Answering, make_credentials};
 use crate::common::{self, CommandOutput, Sandbox, User};
-use crate::{HEAD, ONE_ARM, STEPS, run, run_unasked, sandbox, study};
+use crate::{ANY, HEAD, ONE_ARM, STEPS, run, run_unasked, sandbox, study};
 
 #[test]
 fn what_only_the_labs_servers_do_is_refused() {
@@ -164,6 +166,28 @@ fn on_terminal(sandbox: &Sandbox, answer: &str, line: &str) -> CommandOutput {
     command.args(["-c", &script]);
     sandbox.configure(&mut command, User::Caller);
     CommandOutput::of(command)
+}
+
+/// Whoever resumes a run may have got its folder from somebody else.
+#[test]
+fn resuming_needs_consent_as_well() {
+    let sandbox = sandbox();
+    let ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    let server = Answering::start(&make_credentials(&sandbox), ANY, ok);
+    sandbox.write("mine.toml", &study(1, server.address, ONE_ARM, STEPS));
+    run(&sandbox, User::Caller, &[]).exits_with(0);
+    let sent = server.requests.load(Ordering::Relaxed);
+    let resume = ["run", "--resume", "run", "--blocks", "2"];
+    sandbox
+        .run(&resume)
+        .exits_with(2)
+        .stderr_contains("which the study names; add --yes");
+    assert_eq!(server.requests.load(Ordering::Relaxed), sent);
+    sandbox
+        .run(&[&resume[..], &["--yes"]].concat())
+        .exits_with(0);
+    assert!(server.requests.load(Ordering::Relaxed) > sent);
+    server.end();
 }
 
 #[test]
