@@ -56,6 +56,30 @@ fn a_cell_whose_bench_was_killed_is_run_again() {
 }
 
 #[test]
+fn a_cell_whose_server_was_killed_is_run_again() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let running = Running::start(sandbox.commute(&ARGS));
+    let run = sandbox.work().join("run");
+    wait_until("a driver after the first record", || {
+        record_count(&run) > 0 && has_driver(running.pid())
+    });
+    let (server, _) = (descendants(running.pid()).into_iter())
+        .rfind(|(pid, _)| has_argument(*pid, "serve"))
+        .unwrap();
+    kill_process(server, Signal::KILL).unwrap();
+    let output = running
+        .finish()
+        .exits_with(0)
+        .stderr_contains("the lab failed: server: ");
+    // The last line that the server printed is part of the message, and must not be of another matter.
+    assert!(!output.stderr.contains("whoever reaches"), "{output}");
+    let data = sandbox.records("run");
+    assert_complete(&data);
+    assert_none_failed(&data);
+}
+
+#[test]
 fn a_second_writer_is_refused_and_disturbs_nothing() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();

@@ -13,7 +13,7 @@ use server::{
     Validity,
 };
 
-use crate::{descriptors, exit, out};
+use crate::{descriptors, exit, out, terminal};
 
 /// Serve HTTP/1.1, HTTP/2, HTTP/3 and gRPC on one name and port.
 ///
@@ -164,7 +164,7 @@ enum Control {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
-    let json = args.json;
+    let (json, needs_proof) = (args.json, args.auth.is_some());
     let credentials = args.credentials.clone();
     let mut builder = match args.threads {
         Some(1) => tokio::runtime::Builder::new_current_thread(),
@@ -182,6 +182,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<u8> {
         let server = Server::bind(config).await?;
         // Watched before anybody can know that there is a server to stop.
         let stopped = until_signal()?;
+        if !needs_proof && !terminal::is_quiet() {
+            note_open_addresses(&server);
+        }
         announce(&server, credentials.as_deref(), json)?;
         server.run(stopped).await?;
         anyhow::Ok(exit::PASS)
@@ -285,6 +288,24 @@ fn append(path: &Path, option: &str, mode: u32) -> anyhow::Result<File> {
         .mode(mode)
         .open(path)
         .with_context(|| format!("{option} {}", path.display()))
+}
+
+/// Prints the addresses at which other machines may make requests, if requests need not prove who sends them.
+fn note_open_addresses(server: &Server) {
+    let demanding = server.mtls_addresses();
+    let is_open = |address: &SocketAddr| {
+        !address.ip().to_canonical().is_loopback() && !demanding.contains(address)
+    };
+    let addresses = [server.addresses(), server.plaintext_addresses()].concat();
+    let open = addresses.iter().filter(|address| is_open(address));
+    let open: Vec<String> = open.map(ToString::to_string).collect();
+    if !open.is_empty() {
+        out::note!(
+            "note: whoever reaches {} can use this server's bandwidth, CPU and answers; add --auth jwt or --auth hmac, \
+             or listen on 127.0.0.1",
+            open.join(" or ")
+        );
+    }
 }
 
 /// Prints the addresses once listening: one line of JSON for programs, a few lines for people.

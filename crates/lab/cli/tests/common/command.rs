@@ -109,6 +109,12 @@ impl Running {
         wait_until(text, || self.stderr.text().contains(text));
     }
 
+    /// Waits until the command has written `text` on standard output.
+    #[track_caller]
+    pub fn wait_for_stdout(&self, text: &str) {
+        wait_until(text, || self.stdout.text().contains(text));
+    }
+
     /// Waits until the command exits. Fails the test if it times out, aborts, or writes escape
     /// codes although its output is not a terminal.
     #[track_caller]

@@ -295,7 +295,8 @@ fn command(exe: &Path, other: Option<&OtherServer>) -> (PathBuf, Vec<OsString>) 
             let grpc = grpc.then(|| "--grpc".into());
             (program.into(), words.chain(grpc).collect())
         }
-        None => (exe.to_owned(), vec!["serve".into()]),
+        // The bench is closed, whatever addresses it has.
+        None => (exe.to_owned(), vec!["serve".into(), "--quiet".into()]),
     }
 }
 
