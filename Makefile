@@ -49,7 +49,7 @@ PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name 
 # A binary that CARGO_TARGET_DIR puts elsewhere than target/ does not use the checkout unless it is named.
 run codecs conformance doctor: export COMMUTE_HOME = $(CURDIR)
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize bench size doctor stacks build clean recompute
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills bench size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -226,6 +226,11 @@ fuzz:
 # everything twice more.
 sanitize:
 	fuzz/sanitize $(OPERATIONS)
+
+# Ends a run, its bench or its driver at 60 moments, with two cells at a time, and resumes the run: no cell is lost, doubled
+# or recorded by half. `make test` does it seven times.
+kills:
+	COMMUTE_KILLS=60 COMMUTE_KILLS_JOBS=2 $(CARGO) test -p commute --test kills -- --nocapture
 
 # Measures the link's accuracy and capacity (docs/explanation/link-accuracy.md), then the server under load.
 bench:

@@ -1,8 +1,8 @@
 //! Ends a run, its bench or its driver at random moments, then resumes the run: no cell is lost,
 //! doubled or recorded by half, and nothing stays behind.
 //!
-//! `COMMUTE_KILLS=60 cargo test -p commute --test kills -- --nocapture` prints a table of 60. Runs measure one and two
-//! cells at a time in turn; `COMMUTE_KILLS_JOBS=2` has all of them measure two.
+//! `make kills` does it 60 times, and prints a table: `COMMUTE_KILLS` is how often. Runs measure one and two cells at a time
+//! in turn; `COMMUTE_KILLS_JOBS=2` has all of them measure two.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
