@@ -208,9 +208,10 @@ $(SPHINX): docs/site/requirements.txt
 deny:
 	$(CARGO) deny check licenses bans sources
 
-# Checks that there is a licence text of everything that is linked into the command and the two libraries.
+# Checks that there is a licence text of everything that is linked into the command and the two libraries, and that what
+# is packed has these texts.
 notices:
-	for package in commute commute-client-c commute-client-jvm; do release/notices $$package >/dev/null || exit 1; done
+	release/check-notices
 
 # Checks all dependencies against the RustSec advisories, which are fetched from GitHub. A check by hand elsewhere, with
 # a copy of the database, changes the two dates in .ci/allowed-skips.
