@@ -245,6 +245,34 @@ final class SettingsOfClientTest {
         }, "hello, hello", "refused, refused");
     }
 
+    /** By one of two fields, the rest of the body would be the next response. A coding overrides a length (RFC 9112). */
+    @ParameterizedTest
+    @CsvSource({"Content-Length, 0, refused", "Transfer-Encoding, chunked, read <>"})
+    void noPartOfABodyIsTheNextResponse(String name, String value, String outcome) throws Exception {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H1)) {
+            String hidden = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhidden";
+            String body = name.equals("Transfer-Encoding") ? "0\r\n\r\n" + hidden : hidden;
+            MockResponse two = Mock.ok(body);
+            two.setHeaders(Headers.of("Content-Length", String.valueOf(body.length()), name, value));
+            world.start().enqueue(two, Mock.ok("own"));
+            Call.Factory client = world.client();
+            // A POST is not sent again.
+            try (Response response = client.newCall(world.request("/").post(TEXT).build()).execute()) {
+                world.say("read <" + response.body().string() + ">");
+            } catch (IOException refused) {
+                world.say("refused");
+            }
+            assertEquals(outcome, world.transcript.get(0));
+            // The next call must not avoid the engine.
+            LenientOrigins.clear();
+            try (Response response = client.newCall(world.request("/").build()).execute()) {
+                assertTrue(Commute.report(response).byEngine());
+                assertEquals("own", response.body().string());
+            }
+            assertEquals(2, world.server.getRequestCount());
+        }
+    }
+
     @Test
     void aSwitchThatNobodyAskedForIsRefused() throws Exception {
         Differential.differ(Difference.UNASKED_101, World.Wire.H1, world -> {
