@@ -11,10 +11,54 @@ use crate::quic::quic;
 use client::{Engine, Error, Fault, Policy, Trust};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose, NameConstraints, date_time_ymd,
+    Issuer, KeyPair, KeyUsagePurpose, NameConstraints, PublicKeyData, SanType, SignatureAlgorithm,
+    SigningKey, date_time_ymd,
 };
+use rsa::pkcs1::EncodeRsaPublicKey as _;
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use sha2::{Digest as _, Sha256};
+
+/// What precedes a digest by SHA-256 in a signature (RFC 8017 section 9.2, note 1).
+const SHA_256: [u8; 19] = [
+    0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05,
+    0x00, 0x04, 0x20,
+];
+
+/// A key of RSA. rcgen takes only those that ring signs with: of 2048 bits or more.
+struct RsaKey {
+    private: rsa::RsaPrivateKey,
+    public: Vec<u8>,
+}
+
+impl RsaKey {
+    fn generate(bits: usize) -> RsaKey {
+        let private = rsa::RsaPrivateKey::new(&mut rsa::rand_core::OsRng, bits).unwrap();
+        let public = private.to_public_key().to_pkcs1_der().unwrap();
+        RsaKey {
+            public: public.as_bytes().to_vec(),
+            private,
+        }
+    }
+}
+
+impl PublicKeyData for RsaKey {
+    fn der_bytes(&self) -> &[u8] {
+        &self.public
+    }
+
+    fn algorithm(&self) -> &'static SignatureAlgorithm {
+        &rcgen::PKCS_RSA_SHA256
+    }
+}
+
+impl SigningKey for RsaKey {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
+        let digest = [&SHA_256[..], &Sha256::digest(message)[..]].concat();
+        let padding = rsa::Pkcs1v15Sign::new_unprefixed();
+        Ok(self.private.sign(padding, &digest).unwrap())
+    }
+}
 
 /// A chain that a server shows, with its key.
 struct Chain {
@@ -98,6 +142,20 @@ fn chains() -> (Vec<Chain>, String) {
             key: own,
         }
     };
+    // Over an authority whose key is of RSA.
+    let through_rsa = |what, accepted, bits| {
+        let (own, middle_key) = (key(), RsaKey::generate(bits));
+        let middle = authority("middle").signed_by(&middle_key, &trusted);
+        let issuer = Issuer::new(authority("middle"), middle_key);
+        let own_certificate = leaf(&["localhost"]).signed_by(&own, &issuer).unwrap();
+        Chain {
+            what,
+            host: "localhost",
+            accepted,
+            certificates: vec![own_certificate.der().clone(), middle.unwrap().der().clone()],
+            key: own,
+        }
+    };
     let mut future = leaf(&["localhost"]);
     future.not_before = date_time_ymd(2090, 1, 1);
     future.not_after = date_time_ymd(2091, 1, 1);
@@ -111,6 +169,9 @@ fn chains() -> (Vec<Chain>, String) {
     of_an_address
         .distinguished_name
         .push(DnType::CommonName, "localhost");
+    let mut address_as_name = leaf(&[]);
+    let address = SanType::DnsName("127.0.0.1".try_into().unwrap());
+    address_as_name.subject_alt_names.push(address);
     let mut no_authority = authority("leaf");
     no_authority.is_ca = IsCa::NoCa;
     let mut all = vec![
@@ -124,8 +185,39 @@ fn chains() -> (Vec<Chain>, String) {
             false,
             leaf(&["*.a.test"]),
         ),
+        chain(
+            "of a wildcard in a label",
+            "bc.a.test",
+            false,
+            leaf(&["b*.a.test"]),
+        ),
+        chain(
+            "of a wildcard of all names",
+            "a.test",
+            false,
+            leaf(&["*.test"]),
+        ),
+        chain(
+            "of a name with a zero byte",
+            "localhost",
+            false,
+            leaf(&["localhost\0.a.test"]),
+        ),
         chain("of a common name", "localhost", false, only_common),
-        chain("of an address", "localhost", false, of_an_address),
+        chain("of an address", "localhost", false, of_an_address.clone()),
+        chain("of this address", "127.0.0.1", true, of_an_address),
+        chain(
+            "of this address as a name",
+            "127.0.0.1",
+            false,
+            address_as_name,
+        ),
+        chain(
+            "of the address's name",
+            "127.0.0.1",
+            false,
+            leaf(&["localhost"]),
+        ),
         chain("expired", "localhost", false, past(leaf(&["localhost"]))),
         chain("not yet valid", "localhost", false, future),
         chain("for clients", "localhost", false, of_clients),
@@ -143,6 +235,8 @@ fn chains() -> (Vec<Chain>, String) {
             true,
         ),
         through("with a leaf as authority", false, no_authority, true),
+        through_rsa("with RSA of 2048 bits", true, 2_048),
+        through_rsa("with RSA of 1024 bits", false, 1_024),
         through("permitted", true, constrained(&["localhost"], &[]), true),
         through("not permitted", false, constrained(&["a.test"], &[]), true),
         through("excluded", false, constrained(&[], &["localhost"]), true),
