@@ -25,7 +25,7 @@ pub(crate) fn open(named: Option<&Path>) -> anyhow::Result<Lab> {
     if let Some(unused) = home.unused_checkout(&cwd) {
         out::note!(
             "note: {0} has stacks of its own, which are not used: this commute is not below {0}/target. To use them, \
-             add --home {0}",
+             add --home '{0}'",
             unused.display()
         );
     }

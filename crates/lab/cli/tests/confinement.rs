@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
+#[path = "confinement/memory.rs"]
+mod memory;
 #[path = "confinement/runners.rs"]
 mod runners;
 
@@ -50,6 +52,8 @@ use Outcome::{Allowed, Denied, Limited};
 const NEVER: Outcomes = [Denied, Denied];
 const ALWAYS: Outcomes = [Allowed, Allowed];
 const ORDINARY: Outcomes = [Denied, Allowed];
+/// What must be available for the attempt to use shared memory. With less, the kernel could end other programs.
+const NEEDED_BYTES: u64 = 8 << 30;
 const SHARED_MEMORY: &str = "use more than 4 GiB of shared memory";
 
 /// Every attempt of the probe.
@@ -222,6 +226,10 @@ fn probe(user: User) -> BTreeMap<String, Outcome> {
         socket.to_str().unwrap(),
         &abstract_name,
         &address,
+        match memory::available_bytes() >= NEEDED_BYTES {
+            true => "has memory",
+            false => "has little memory",
+        },
     ];
     let file = program.with_file_name("prepared");
     std::fs::write(file, prepared.join("\n")).unwrap();

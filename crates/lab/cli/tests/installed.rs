@@ -222,7 +222,7 @@ fn assert_hyper(check: Command, is_built_in: bool, repository: &Path) {
     let folder = repository.display();
     let note = format!(
         "note: {folder} has stacks of its own, which are not used: this commute is not below \
-         {folder}/target. To use them, add --home {folder}"
+         {folder}/target. To use them, add --home '{folder}'"
     );
     let notes = output.stderr.matches(&note).count();
     assert_eq!(notes, usize::from(is_built_in), "{output}");

@@ -88,7 +88,7 @@ pub enum LabError {
     #[error("these calls were imported; there is no study to continue with")]
     Imported,
     /// A network of the run to continue cannot be read.
-    #[error("run.json: network {network}: {source}; the file was edited or is damaged")]
+    #[error("run.json: network {network}: {}; the file was edited or is damaged", source.message())]
     Recorded {
         /// The network's name.
         network: String,

@@ -133,7 +133,8 @@ fn homes_of_users(users: &str) -> impl Iterator<Item = PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 
@@ -142,6 +143,8 @@ mod tests {
         let home = dir.join("real/user");
         fs::create_dir_all(home.join("bin")).unwrap();
         fs::write(home.join("bin/python3"), "").unwrap();
+        // Whatever the caller's file mode mask is.
+        fs::set_permissions(&home, Permissions::from_mode(0o755)).unwrap();
         symlink("real", dir.join("link")).unwrap();
         home
     }

@@ -10,6 +10,7 @@
 //! | [`lines`] | a whole text with its line breaks, e.g. a page |
 //! | [`file()`] | a file of theirs with its line breaks and tabs, e.g. a study |
 //! | [`cell`] | a cell of CSV, which a spreadsheet may open |
+//! | [`name_cell`] | the same for a name beside other names |
 //!
 //! What Markdown and HTML give a meaning to is escaped where these are written.
 
@@ -76,6 +77,19 @@ pub fn cell(text: &str) -> String {
     map_formulas(&text, |formula| format!("{TEXT_MARK}{formula}"))
 }
 
+/// Returns a name as a cell of CSV: as [`cell`] does, but a number with a sign gets an apostrophe, too. Where only
+/// semicolons separate, the next cell of the row follows it, and a name may stand there.
+pub fn name_cell(name: &str) -> String {
+    let cell = cell(name);
+    match cell
+        .trim_start_matches(is_skipped)
+        .starts_with(FORMULA_BEGINS)
+    {
+        true => format!("{TEXT_MARK}{cell}"),
+        false => cell,
+    }
+}
+
 /// Returns the text of a cell that [`cell`] made.
 pub fn from_cell(cell: &str) -> String {
     map_formulas(cell, |formula| {
@@ -126,6 +140,19 @@ fn replaced(text: &str, is_bad: impl Fn(char) -> bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_no_numbers_with_a_sign() {
+        for (name, cell) in [
+            ("-2", "'-2"),
+            (" +3", "' +3"),
+            ("2", "2"),
+            ("=1", "'=1"),
+            ("a-2", "a-2"),
+        ] {
+            assert_eq!(name_cell(name), cell);
+        }
+    }
 
     #[test]
     fn interpreted_characters_are_replaced() {

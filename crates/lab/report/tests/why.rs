@@ -180,6 +180,11 @@ fn names_are_printed_without_control_characters() {
         "{}",
         found.csv()
     );
+    // Where semicolons separate, a number and the name behind it would be one.
+    let numbered = why(&explained(&data(&arms, &["-2"], 6, 1)), &ALL)
+        .unwrap()
+        .csv();
+    assert!(numbered.contains("\r\n'-2,"), "{numbered}");
     let markdown = found.markdown();
     assert!(
         !markdown.contains('\u{1b}') && !markdown.contains("<b>|"),

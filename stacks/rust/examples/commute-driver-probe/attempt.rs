@@ -12,6 +12,8 @@ pub(crate) struct Machine {
     pub(crate) abstract_name: String,
     /// A TCP port of the machine's loopback.
     pub(crate) address: String,
+    /// Whether more shared memory than a process may use can be taken from the machine without harm.
+    pub(crate) has_memory: bool,
 }
 
 /// An error of the kind `QuotaExceeded` is due to a limit that not every machine has.

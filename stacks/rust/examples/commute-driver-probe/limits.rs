@@ -7,12 +7,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use crate::attempt::{Tried, check, tried};
+use crate::attempt::{Machine, Tried, check, tried};
 
 /// More than the 4 GiB that a process may use.
 const MEMORY_BYTES: usize = (4 << 30) + (64 << 20);
-/// The machine would run out of memory if less than this were available.
-const NEEDED_BYTES: usize = 8 << 30;
 const PAGE_BYTES: usize = 4096;
 /// More than a third of what all files may have.
 const FILE_BYTES: i64 = 400 << 20;
@@ -25,7 +23,7 @@ const STACK_BYTES: usize = 32 << 10;
 /// Where cgroup v2 is mounted: alone, or beside cgroup v1.
 const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
-pub(crate) fn attempts() -> Vec<Tried> {
+pub(crate) fn attempts(machine: &Machine) -> Vec<Tried> {
     // A file that is too long would otherwise end this process.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let long = allocate(FILES[0], LONG_FILE_BYTES);
@@ -55,7 +53,7 @@ pub(crate) fn attempts() -> Vec<Tried> {
     if is_below("memory.max", MEMORY_BYTES) {
         // The kernel would end this process and with it the other attempts.
         all.push(tried(shared, Err(io::ErrorKind::QuotaExceeded.into())));
-    } else if available_bytes() >= NEEDED_BYTES {
+    } else if machine.has_memory {
         all.push(tried(shared, map(libc::MAP_SHARED, true)));
     }
     all
@@ -114,14 +112,4 @@ fn is_below(limit: &str, wanted: usize) -> bool {
         // It is `max` where there is none.
         most.trim().parse().is_ok_and(|most: usize| most < wanted)
     })
-}
-
-/// Returns how much memory the machine can give away; 0 if it cannot be read.
-fn available_bytes() -> usize {
-    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = memory
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
-    kib.unwrap_or(0_usize) << 10
 }

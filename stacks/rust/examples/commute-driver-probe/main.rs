@@ -44,8 +44,9 @@ fn main() -> ExitCode {
     let argument = std::env::args().nth(1).unwrap_or_default();
     let prepared = fs::read_to_string(argument).unwrap_or_default();
     let prepared: Vec<String> = prepared.lines().map(str::to_owned).collect();
-    let Ok([file, socket, abstract_name, address]) = <[String; 4]>::try_from(prepared) else {
-        eprintln!("give a file with what is prepared on the machine, in four lines");
+    let Ok([file, socket, abstract_name, address, memory]) = <[String; 5]>::try_from(prepared)
+    else {
+        eprintln!("give a file with what is prepared on the machine, in five lines");
         return ExitCode::FAILURE;
     };
     let machine = Machine {
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         socket,
         abstract_name,
         address,
+        has_memory: memory == "has memory",
     };
     OUTCOMES.get_or_init(|| try_all(&machine));
     exit_code(open().and_then(|(requests, mut replies)| converse::<Probe>(requests, &mut replies)))
@@ -67,7 +69,7 @@ fn try_all(machine: &Machine) -> BTreeMap<String, String> {
         privileges::attempts(),
         terminal::attempts(),
         network::attempts(machine),
-        limits::attempts(),
+        limits::attempts(machine),
     ]
     .into_iter()
     .flatten()

@@ -22,7 +22,11 @@ impl Why {
             .terminator(Terminator::CRLF)
             .from_writer(Vec::new());
         let mut write = |row: [&str; 7]| {
-            let cells = row.map(neutral::cell);
+            let mut cells = row.map(neutral::cell);
+            // Two names stand side by side.
+            for (cell, name) in cells.iter_mut().zip(row).take(3) {
+                *cell = neutral::name_cell(name);
+            }
             out.write_record(cells).expect("memory can be written to");
         };
         write(COLUMNS);
