@@ -230,7 +230,11 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     }
     let app_limited = seen.was_app_limited(number, receipt);
     if let (Some(sender), Some(true)) = (seen.request.sender, app_limited) {
-        return (sender.was_blocked && is_prompt).then_some(Part::FlowControl);
+        return match sender.was_blocked && is_prompt {
+            true => Some(Part::FlowControl),
+            // It had sent everything once, and what it sends now is for what was lost.
+            false => (was_handed_over && has_lost(seen, number)).then_some(Part::LossFast),
+        };
     }
     if receive_window::was_full(seen, number, receipt) {
         return Some(Part::ReceiveWindow);

@@ -202,6 +202,7 @@ impl Walk<'_> {
         if let Some(reason) = reason(&self.seen, subject, receipt, under_way) {
             let part = match self.is_delayed_ack(number, before.previous, waited_ns) {
                 true => Part::DelayedAck,
+                false if self.is_paced(number, received_ns) => Part::Timer,
                 false => endpoint(packet),
             };
             self.charge(received_ns, part, Some(number));
@@ -328,13 +329,6 @@ impl Walk<'_> {
         let packet = self.seen.packet(number);
         let sent_ns = self.seen.packet(previous).arrival_ns;
         let pause_ns = packet.arrival_ns - sent_ns;
-        let had_all =
-            (self.seen.handed_over_ns(packet.direction)).is_some_and(|at_ns| at_ns <= sent_ns);
-        let is_transfer = packet.has_data
-            && match packet.direction {
-                Direction::Up => is_request(&self.seen, packet),
-                Direction::Down => is_response(&self.seen, packet),
-            };
         let repaired = match pause_ns >= TIMER_NS && sent_ns >= self.seen.request.start_ns {
             true => repair(&self.seen, number, Some(previous), pause_ns),
             false => None,
@@ -342,11 +336,25 @@ impl Walk<'_> {
         let part = match repaired {
             Some(part) => part,
             None if under_way == Part::ReceiveWindow && is_probe(&self.seen, number) => under_way,
-            None if is_transfer && had_all && pause_ns >= PACED_NS => Part::Timer,
+            None if self.is_paced(number, sent_ns) => Part::Timer,
             None => endpoint(packet),
         };
         self.charge(sent_ns, part, Some(number));
         Next::Sent(previous, repaired.unwrap_or(under_way), subject)
+    }
+
+    /// Reports whether a packet's transport waited for a timer since a time by which it had everything to send and, as
+    /// far as known, might send.
+    fn is_paced(&self, number: usize, since_ns: u64) -> bool {
+        let packet = self.seen.packet(number);
+        let had_all =
+            (self.seen.handed_over_ns(packet.direction)).is_some_and(|at_ns| at_ns <= since_ns);
+        let is_transfer = packet.has_data
+            && match packet.direction {
+                Direction::Up => is_request(&self.seen, packet),
+                Direction::Down => is_response(&self.seen, packet),
+            };
+        is_transfer && had_all && packet.arrival_ns - since_ns >= PACED_NS
     }
 
     /// Reports whether a packet is an acknowledgement that was delayed.

@@ -31,6 +31,43 @@ fn in_two_flights(told: Option<(i64, bool)>, was_blocked: bool) -> Parts {
     })
 }
 
+/// A packet of a response is lost, and its server had sent all of it. The acknowledgement of what came after tells of the
+/// loss, and the server paces the repair.
+#[test]
+fn a_server_with_nothing_left_repairs_a_loss() {
+    let found = |is_lost: bool, written_ms: u64| {
+        let mut tape = Tape::new(Transport::Quic);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        if is_lost {
+            tape.lose(Down, asked, FULL);
+        }
+        // The last is too late after the loss for one flight.
+        let sent = (1..=5).map(|number| asked + 4 * number * MS);
+        let delivered = sent.map(|at| tape.send(Down, at, FULL)).max().unwrap();
+        let acked = tape.send(Up, delivered, 30);
+        let end = tape.send(Down, acked + MS, FULL);
+        let sample = SenderSample {
+            at_ns: acked,
+            app_limited: true,
+        };
+        let parts = tape.parts(&Request {
+            served: responding(asked, asked, asked + written_ms * MS),
+            sender: Some(SenderLog {
+                samples: &[sample],
+                was_blocked: false,
+            }),
+            ..request(Transport::Quic, start, end)
+        });
+        [Part::LossFast, Part::Timer, Part::Server].map(|part| parts[part])
+    };
+    assert_eq!(found(true, 0), [RTT, 21 * MS, 0]);
+    // It may have written the rest of the response then.
+    assert_eq!(found(true, 71), [0, 0, RTT + 21 * MS]);
+    // Nothing was to be repaired.
+    assert_eq!(found(false, 0), [0, 16 * MS, RTT + 5 * MS]);
+}
+
 /// The server sends something else just before the request arrives, and the response long after it has handed over its
 /// head, which no window held back.
 #[test]
