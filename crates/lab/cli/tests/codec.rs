@@ -119,6 +119,7 @@ fn csv_contains_bytes_and_times() {
     ] {
         let row = row(message, library);
         assert_eq!(&row[column("bytes")], bytes, "{output}");
+        assert_eq!(&row[column("problem")], "", "{output}");
         for figure in ["encode_ns", "decode_ns", "cold_encode_ns", "cold_decode_ns"] {
             let ns: f64 = row[column(figure)].parse().unwrap();
             // Plausible on any machine: more than a memory access, less than a second.
