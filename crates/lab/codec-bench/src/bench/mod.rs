@@ -135,6 +135,11 @@ impl Bench {
         Ok(bench)
     }
 
+    /// Returns the runtimes that do not take part, with the reasons.
+    pub fn unavailable(&self) -> &[Unavailable] {
+        &self.unavailable
+    }
+
     /// Returns every codec that at least one runner has.
     pub fn codecs(&self) -> BTreeSet<&str> {
         let entries = self.runners.iter().flat_map(Runner::codecs);

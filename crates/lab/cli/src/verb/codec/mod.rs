@@ -114,7 +114,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         let hint = config::did_you_mean(unknown, known.iter().copied());
         let known: Vec<&str> = known.into_iter().collect();
         return Err(match known.is_empty() {
-            true => anyhow::anyhow!("no runner answers, so no codec can be measured"),
+            true => anyhow::anyhow!(
+                "no runner answers, so no codec can be measured: {}",
+                reasons(bench.unavailable())
+            ),
             false => exit::usage(format!(
                 "no runner has the codec `{unknown}`{hint}; known: {}",
                 known.join(", ")
@@ -237,13 +240,15 @@ fn programs(args: &Args) -> anyhow::Result<(Vec<Program>, Vec<Unavailable>)> {
     anyhow::ensure!(
         !programs.is_empty(),
         "no runtime is available: {}",
-        missing
-            .iter()
-            .map(|Unavailable { runtime, reason }| format!("{runtime}: {reason}"))
-            .collect::<Vec<_>>()
-            .join("; ")
+        reasons(&missing)
     );
     Ok((programs, missing))
+}
+
+/// Formats why each of these runtimes does not take part.
+fn reasons(unavailable: &[Unavailable]) -> String {
+    let of = |Unavailable { runtime, reason }: &Unavailable| format!("{runtime}: {reason}");
+    unavailable.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
 /// Reports whether runners can be confined. If not, root gets an error: they would run with all its rights.
