@@ -6,6 +6,8 @@ mod common;
 
 use std::fmt::Write as _;
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use common::{CommandOutput, Sandbox, repository};
 use serde_json::Value;
@@ -131,6 +133,35 @@ fn csv_contains_bytes_and_times() {
     }
     let small: u64 = row("small", "serde_json")[column("bytes")].parse().unwrap();
     assert!((2..60).contains(&small));
+}
+
+/// Every core has several programs to run, so that the processes of a start wait for each other in any order.
+#[test]
+fn runners_start_on_a_busy_machine() {
+    let sandbox = sandbox_with_runner();
+    let is_over = AtomicBool::new(false);
+    let output = thread::scope(|scope| {
+        let cores = thread::available_parallelism().map_or(2, usize::from);
+        for _ in 0..2 * cores {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let codec = "--message small --codec json --rounds 6 --budget 0 --cold 20 --format csv";
+        let args: Vec<&str> = codec.split(' ').collect();
+        let output = sandbox.run(&[&["codec"], &args[..]].concat());
+        is_over.store(true, Ordering::Relaxed);
+        output
+    });
+    let output = output.exits_with(0);
+    let mut reader = csv::Reader::from_reader(output.stdout.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let problem = header.iter().position(|name| name == "problem").unwrap();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert!(!rows.is_empty(), "{output}");
+    assert!(rows.iter().all(|row| row[problem].is_empty()), "{output}");
 }
 
 #[test]

@@ -61,9 +61,7 @@ impl Confined {
         let pipes = self.open_pipes()?;
         let caller = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
         namespaces::unshare().map_err(io::Error::other)?;
-        if let Some(init) = sys::fork()? {
-            namespaces::wait_for_child(init);
-        }
+        namespaces::become_init()?;
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         // The caller may have ended before.
         if sys::wait_readable([caller.as_fd()], Some(Duration::ZERO))? != [false] {

@@ -45,9 +45,7 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
     // Signals from the terminal to the owner's process group must not reach this process.
     rustix::process::setpgid(None, None)
         .map_err(|e| format!("cannot create a process group: {e}"))?;
-    if let Some(child) = sys::fork().map_err(|e| format!("cannot fork: {e}"))? {
-        wait_for_child(child);
-    }
+    become_init().map_err(|e| format!("cannot fork: {e}"))?;
     Ok(rootless)
 }
 
@@ -81,12 +79,18 @@ pub(crate) fn unshare() -> Result<bool, String> {
     Ok(rootless)
 }
 
-/// Waits for process 1 and exits with its status.
-pub(crate) fn wait_for_child(child: i32) -> ! {
+/// Goes on in a child, which is process 1 if a PID namespace was made. The calling process waits for it, and exits with
+/// its status.
+///
+/// Must be called while the process has a single thread.
+pub(crate) fn become_init() -> io::Result<()> {
+    // Listed now: the child may mount a /proc that has no entry for this process, which shares its mounts.
+    let open = above_standard()?;
+    let Some(child) = sys::fork()? else {
+        return Ok(());
+    };
     // A copy of the control socket would hide from the owner that init has ended.
-    if close_all_but(None).is_err() {
-        sys::exit_now(1);
-    }
+    close(open);
     let pid = rustix::process::Pid::from_raw(child);
     loop {
         match rustix::process::waitpid(pid, rustix::process::WaitOptions::empty()) {
@@ -102,23 +106,30 @@ pub(crate) fn wait_for_child(child: i32) -> ! {
 ///
 /// # Errors
 ///
-/// Fails, with some of them open, if /proc does not list them.
+/// Fails, with all of them open, if /proc does not list them.
 pub(crate) fn close_all_but(keep: Option<i32>) -> io::Result<()> {
+    let mut numbers = above_standard()?;
+    numbers.retain(|number| Some(*number) != keep);
+    close(numbers);
+    Ok(())
+}
+
+/// Returns the descriptors above the standard ones. That of the folder which lists them is closed already.
+fn above_standard() -> io::Result<Vec<i32>> {
     let mut numbers: Vec<i32> = Vec::new();
     for entry in fs::read_dir("/proc/self/fd")? {
-        numbers.extend(
-            entry?
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<i32>().ok()),
-        );
+        let name = entry?.file_name();
+        numbers.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
-    for number in numbers.into_iter().filter(|n| *n > 2 && Some(*n) != keep) {
-        // SAFETY: called where no object owns a descriptor that is used or dropped later, except
-        // `keep`. The descriptor of the directory read above is closed already.
+    numbers.retain(|number| *number > 2);
+    Ok(numbers)
+}
+
+fn close(numbers: Vec<i32>) {
+    for number in numbers {
+        // SAFETY: called where no object owns a descriptor that is used or dropped later, except one that is kept.
         unsafe { libc::close(number) };
     }
-    Ok(())
 }
 
 /// Mounts a private /proc, which has only the processes of the caller's PID namespace. The caller's mounts become private.
