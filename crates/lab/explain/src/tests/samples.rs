@@ -31,7 +31,7 @@ fn in_two_flights(told: Option<(i64, bool)>, was_blocked: bool) -> Parts {
     })
 }
 
-/// A packet of a response is lost, and its server had sent all of it. The acknowledgement of what came after tells of the
+/// A packet of a response is lost, and its server had sent all of it. The acknowledgement of what came after reports the
 /// loss, and the server paces the repair.
 #[test]
 fn a_server_with_nothing_left_repairs_a_loss() {
