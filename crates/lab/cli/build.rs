@@ -43,7 +43,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     archive.mode(tar::HeaderMode::Deterministic);
     let mut folders = BTreeSet::new();
     for (name, file) in files {
-        // Not the folders: they would be searched again with all that is skipped.
         println!("cargo::rerun-if-changed={}", file.display());
         for folder in name.ancestors().skip(1) {
             if folder != Path::new("") && folders.insert(folder.to_owned()) {
@@ -56,6 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         archive.append_path_with_name(&file, &name)?;
     }
+    // For new files. Other folders would be searched with all that is skipped.
+    println!("cargo::rerun-if-changed={}", root.join("studies").display());
     let bytes = archive.into_inner()?;
     println!(
         "cargo::rustc-env=BUNDLE_CRC32={:08x}",
