@@ -45,7 +45,7 @@ pub(super) fn enter_namespaces() -> Result<bool, String> {
     // Signals from the terminal to the owner's process group must not reach this process.
     rustix::process::setpgid(None, None)
         .map_err(|e| format!("cannot create a process group: {e}"))?;
-    become_init().map_err(|e| format!("cannot fork: {e}"))?;
+    become_init().map_err(|e| e.to_string())?;
     Ok(rootless)
 }
 
@@ -86,7 +86,8 @@ pub(crate) fn unshare() -> Result<bool, String> {
 pub(crate) fn become_init() -> io::Result<()> {
     // Listed now: the child may mount a /proc that has no entry for this process, which shares its mounts.
     let open = above_standard()?;
-    let Some(child) = sys::fork()? else {
+    let cannot_fork = |e| io::Error::other(format!("cannot fork: {e}"));
+    let Some(child) = sys::fork().map_err(cannot_fork)? else {
         return Ok(());
     };
     // A copy of the control socket would hide from the owner that init has ended.
@@ -114,10 +115,12 @@ pub(crate) fn close_all_but(keep: Option<i32>) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the descriptors above the standard ones. That of the folder which lists them is closed already.
+/// Returns the descriptors above the standard ones. The list includes that of its own folder, which is closed by then.
 fn above_standard() -> io::Result<Vec<i32>> {
+    let dir = "/proc/self/fd";
     let mut numbers: Vec<i32> = Vec::new();
-    for entry in fs::read_dir("/proc/self/fd")? {
+    let entries = fs::read_dir(dir);
+    for entry in entries.map_err(|e| io::Error::other(format!("cannot list {dir}: {e}")))? {
         let name = entry?.file_name();
         numbers.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
