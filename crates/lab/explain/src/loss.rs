@@ -4,6 +4,9 @@ use crate::Part;
 use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport};
 
+/// A packet of QUIC is lost when so many later ones have been acknowledged (RFC 9002 section 6.1.1).
+const PACKET_THRESHOLD: usize = 3;
+
 /// Returns how long a sender waits for late packets after the acknowledgement that shows a loss: a quarter of a round
 /// trip (RFC 8985 section 6.2; RFC 9002 section 6.1.2 has an eighth), and its own clock.
 fn reordering_ns(seen: &Observed<'_>) -> u64 {
@@ -18,9 +21,9 @@ pub(crate) fn repair(
     previous: Option<usize>,
     waited_ns: u64,
 ) -> Option<Part> {
-    let part = match waited_ns > reordering_ns(seen) || !may_be_known(seen, number) {
-        true => Part::LossTimer,
-        false => Part::LossFast,
+    let part = match may_be_known(seen, number) {
+        true => found(seen, waited_ns),
+        false => Part::LossTimer,
     };
     match seen.request.http.transport() {
         Transport::Tcp => {
@@ -44,6 +47,43 @@ pub(crate) fn repair(
             is_timer.then_some(Part::LossTimer)
         }
     }
+}
+
+/// Returns how a loss was found that a sender repaired so long after a receipt that reported it.
+pub(crate) fn found(seen: &Observed<'_>, waited_ns: u64) -> Part {
+    match waited_ns > reordering_ns(seen) {
+        true => Part::LossTimer,
+        false => Part::LossFast,
+    }
+}
+
+/// Reports whether a receipt can have shown a loss of this call that no receipt had shown before the sender last sent
+/// data: of a packet between the newest that the peer had before it sent those receipts, or shortly before.
+pub(crate) fn is_reported(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
+    let Some(previous) = seen.previous_data(number) else {
+        return false;
+    };
+    let newest = |receipt: usize| {
+        let arrived = &seen.received(receipt).delivered;
+        seen.latest(arrived, seen.packet(receipt).arrival_ns, |p| p.has_data)
+    };
+    let receipts = &seen.received(number).delivered;
+    let earlier = seen.latest(receipts, seen.packet(previous).arrival_ns, |_| true);
+    let from = earlier.and_then(newest).unwrap_or(0);
+    let to = newest(receipt).unwrap_or(0);
+    let sent = &seen.own(number).sent;
+    let first = sent.partition_point(|&at| at < from);
+    let sent = &sent[first.saturating_sub(PACKET_THRESHOLD)..];
+    let mut between = sent.iter().take_while(|&&at| at < to);
+    between.any(|&at| was_lost(seen, seen.packet(at)))
+}
+
+/// Reports whether the last data that a packet's sender had sent before it paused was lost, so that nothing reported it.
+pub(crate) fn is_of_tail(seen: &Observed<'_>, number: usize) -> bool {
+    seen.previous_data(number).is_some_and(|previous| {
+        let paused_ns = seen.packet(number).arrival_ns - seen.packet(previous).arrival_ns;
+        paused_ns >= TIMER_NS && flight_was_lost(seen, number, previous)
+    })
 }
 
 /// Reports whether acknowledgements can have told of the loss that a packet repairs. Where both ends use SACK, one must

@@ -48,7 +48,7 @@ pub enum Part {
     LossTimer,
     /// A receiver delayed an acknowledgement that its peer waited for (RFC 1122 section 4.2.3.2).
     DelayedAck,
-    /// A sender waited for a timer although nothing was lost, e.g. for its pacing.
+    /// A sender that had been handed everything waited for a timer, e.g. for its pacing.
     Timer,
     /// No rule explains it.
     Unexplained,

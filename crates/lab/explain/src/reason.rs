@@ -4,6 +4,7 @@ use link::Direction;
 
 use crate::Part;
 use crate::handshake::{self, is_handshake};
+use crate::loss;
 use crate::observed::{Observed, TIMER_NS};
 use crate::packet::{Packet, Transport, side};
 use crate::receive_window;
@@ -223,18 +224,23 @@ fn was_written_before(seen: &Observed<'_>, packet: &Packet, receipt: usize) -> b
 /// Returns which window the sender of a transfer waited for, or `None` if its application may have paused.
 fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     let handed_over_ns = seen.handed_over_ns(seen.packet(number).direction);
-    let was_handed_over = handed_over_ns.is_some_and(|at_ns| at_ns <= seen.delivery_ns(receipt));
+    let received_ns = seen.delivery_ns(receipt);
+    let waited_ns = seen.packet(number).arrival_ns - received_ns;
+    let was_handed_over = handed_over_ns.is_some_and(|at_ns| at_ns <= received_ns);
     let is_prompt = seen.is_prompt(number, receipt);
     if !was_handed_over && !is_prompt {
         return None;
     }
     let app_limited = seen.was_app_limited(number, receipt);
     if let (Some(sender), Some(true)) = (seen.request.sender, app_limited) {
-        return match sender.was_blocked && is_prompt {
-            true => Some(Part::FlowControl),
-            // It had sent everything once, and what it sends now is for what was lost.
-            false => (was_handed_over && has_lost(seen, number)).then_some(Part::LossFast),
-        };
+        // It had sent everything once, and what it sends now is for what was lost.
+        if was_handed_over && loss::is_reported(seen, number, receipt) {
+            return Some(loss::found(seen, waited_ns));
+        }
+        if was_handed_over && loss::is_of_tail(seen, number) {
+            return Some(Part::LossTimer);
+        }
+        return (sender.was_blocked && is_prompt).then_some(Part::FlowControl);
     }
     if receive_window::was_full(seen, number, receipt) {
         return Some(Part::ReceiveWindow);

@@ -200,9 +200,12 @@ impl Walk<'_> {
             return Next::Delivered(receipt, part);
         }
         if let Some(reason) = reason(&self.seen, subject, receipt, under_way) {
+            let is_quic = self.seen.request.http.transport() == Transport::Quic;
             let part = match self.is_delayed_ack(number, before.previous, waited_ns) {
                 true => Part::DelayedAck,
-                false if self.is_paced(number, received_ns) => Part::Timer,
+                false if is_quic && packet.has_data && reason == Part::LossTimer => reason,
+                // Linux's TCP paces with BBR alone; what is late after a receipt may be late for want of a core.
+                false if is_quic && self.is_paced(number, received_ns) => Part::Timer,
                 false => endpoint(packet),
             };
             self.charge(received_ns, part, Some(number));
@@ -343,15 +346,18 @@ impl Walk<'_> {
         Next::Sent(previous, repaired.unwrap_or(under_way), subject)
     }
 
-    /// Reports whether a packet's transport waited for a timer since a time by which it had everything to send and, as
-    /// far as known, might send.
+    /// Reports whether pacing explains a pause before a packet: everything had been handed over when it began, and it is
+    /// long.
     fn is_paced(&self, number: usize, since_ns: u64) -> bool {
         let packet = self.seen.packet(number);
         let had_all =
             (self.seen.handed_over_ns(packet.direction)).is_some_and(|at_ns| at_ns <= since_ns);
         let is_transfer = packet.has_data
             && match packet.direction {
-                Direction::Up => is_request(&self.seen, packet),
+                // Without a log, what a client sends may as well be credit.
+                Direction::Up => {
+                    self.seen.request_read_ns().is_some() && is_request(&self.seen, packet)
+                }
                 Direction::Down => is_response(&self.seen, packet),
             };
         is_transfer && had_all && packet.arrival_ns - since_ns >= PACED_NS

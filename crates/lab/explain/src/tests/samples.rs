@@ -31,41 +31,96 @@ fn in_two_flights(told: Option<(i64, bool)>, was_blocked: bool) -> Parts {
     })
 }
 
-/// A packet of a response is lost, and its server had sent all of it. The acknowledgement of what came after reports the
-/// loss, and the server paces the repair.
+/// Sends a response over QUIC in pieces of which one is lost, or none. The acknowledgement of those after it reports the
+/// loss, and the server, which has nothing else to send, sends again so long after that. Returns the time until the loss
+/// was found, fast or by a timer, and that of pacing, flow control and server.
+fn with_nothing_left(
+    lost: Option<u64>,
+    written_ms: u64,
+    waited_ms: u64,
+    was_blocked: bool,
+) -> [u64; 5] {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let mut delivered = 0;
+    // The last is too late after the first for one flight.
+    for number in 0..6 {
+        let at_ns = asked + 4 * number * MS;
+        match lost == Some(number) {
+            true => tape.lose(Down, at_ns, FULL),
+            false => delivered = tape.send(Down, at_ns, FULL),
+        }
+    }
+    let acked = tape.send(Up, delivered, 30);
+    let end = tape.send(Down, acked + waited_ms * MS, FULL);
+    let sample = SenderSample {
+        at_ns: acked,
+        app_limited: true,
+    };
+    let parts = tape.parts(&Request {
+        served: responding(asked, asked, asked + written_ms * MS),
+        sender: Some(SenderLog {
+            samples: &[sample],
+            was_blocked,
+        }),
+        ..request(Transport::Quic, start, end)
+    });
+    let of = [
+        Part::LossFast,
+        Part::LossTimer,
+        Part::Timer,
+        Part::FlowControl,
+        Part::Server,
+    ];
+    of.map(|part| parts[part])
+}
+
 #[test]
 fn a_server_with_nothing_left_repairs_a_loss() {
-    let found = |is_lost: bool, written_ms: u64| {
-        let mut tape = Tape::new(Transport::Quic);
-        let start = 500 * MS;
-        let asked = tape.send(Up, start, 200);
-        if is_lost {
-            tape.lose(Down, asked, FULL);
-        }
-        // The last is too late after the loss for one flight.
-        let sent = (1..=5).map(|number| asked + 4 * number * MS);
-        let delivered = sent.map(|at| tape.send(Down, at, FULL)).max().unwrap();
-        let acked = tape.send(Up, delivered, 30);
-        let end = tape.send(Down, acked + MS, FULL);
-        let sample = SenderSample {
-            at_ns: acked,
-            app_limited: true,
-        };
-        let parts = tape.parts(&Request {
-            served: responding(asked, asked, asked + written_ms * MS),
-            sender: Some(SenderLog {
-                samples: &[sample],
-                was_blocked: false,
-            }),
-            ..request(Transport::Quic, start, end)
-        });
-        [Part::LossFast, Part::Timer, Part::Server].map(|part| parts[part])
-    };
-    assert_eq!(found(true, 0), [RTT, 21 * MS, 0]);
+    for was_blocked in [false, true] {
+        let repaired = with_nothing_left(Some(0), 0, 1, was_blocked);
+        assert_eq!(repaired, [RTT, 0, 21 * MS, 0, 0]);
+    }
+    for lost in [0, 5] {
+        let by_timer = with_nothing_left(Some(lost), 0, 100, false);
+        let paced = if lost == 0 { 20 * MS } else { 16 * MS };
+        assert_eq!(by_timer, [0, RTT + 100 * MS, paced, 0, 0], "{lost}");
+    }
     // It may have written the rest of the response then.
-    assert_eq!(found(true, 71), [0, 0, RTT + 21 * MS]);
+    let written_late = with_nothing_left(Some(0), 71, 1, false);
+    assert_eq!(written_late, [0, 0, 0, 0, RTT + 21 * MS]);
     // Nothing was to be repaired.
-    assert_eq!(found(false, 0), [0, 16 * MS, RTT + 5 * MS]);
+    let whole = with_nothing_left(None, 0, 1, false);
+    assert_eq!(whole, [0, 0, 20 * MS, 0, RTT + MS]);
+}
+
+/// The first of two acknowledgements had reported the loss, which the server repaired at once.
+#[test]
+fn a_loss_is_repaired_once() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.lose(Down, asked, FULL);
+    let delivered = (0..4).map(|_| tape.send(Down, asked, FULL)).max().unwrap();
+    let acked = tape.send(Up, delivered, 30);
+    let repaired = tape.send(Down, acked, FULL);
+    let acked = tape.send(Up, repaired, 30);
+    let end = tape.send(Down, acked + MS, FULL);
+    let sample = SenderSample {
+        at_ns: acked,
+        app_limited: true,
+    };
+    let parts = tape.parts(&Request {
+        served: responding(asked, asked, asked),
+        sender: Some(SenderLog {
+            samples: &[sample],
+            was_blocked: false,
+        }),
+        ..request(Transport::Quic, start, end)
+    });
+    assert_eq!(parts[Part::LossFast], RTT, "{parts:?}");
+    assert_eq!(parts[Part::Server], RTT + MS, "{parts:?}");
 }
 
 /// The server sends something else just before the request arrives, and the response long after it has handed over its
