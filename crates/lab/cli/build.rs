@@ -55,8 +55,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         archive.append_path_with_name(&file, &name)?;
     }
-    // For new files. Other folders would be searched with all that is skipped.
-    println!("cargo::rerun-if-changed={}", root.join("studies").display());
+    // For new files. That of stacks would be searched with all that is skipped.
+    for folder in FOLDERS.iter().filter(|folder| **folder != "stacks") {
+        println!("cargo::rerun-if-changed={}", root.join(folder).display());
+    }
     let bytes = archive.into_inner()?;
     println!(
         "cargo::rustc-env=BUNDLE_CRC32={:08x}",

@@ -135,12 +135,23 @@ fn csv_contains_bytes_and_times() {
     assert!((2..60).contains(&small));
 }
 
+/// Sets a flag at the end of a scope.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Every core has several programs to run, so that the processes of a start wait for each other in any order.
 #[test]
 fn runners_start_on_a_busy_machine() {
     let sandbox = sandbox_with_runner();
     let is_over = AtomicBool::new(false);
     let output = thread::scope(|scope| {
+        // Also after a panic, which would otherwise wait for the threads.
+        let _end = End(&is_over);
         let cores = thread::available_parallelism().map_or(2, usize::from);
         for _ in 0..2 * cores {
             scope.spawn(|| {
@@ -151,9 +162,7 @@ fn runners_start_on_a_busy_machine() {
         }
         let codec = "--message small --codec json --rounds 6 --budget 0 --cold 20 --format csv";
         let args: Vec<&str> = codec.split(' ').collect();
-        let output = sandbox.run(&[&["codec"], &args[..]].concat());
-        is_over.store(true, Ordering::Relaxed);
-        output
+        sandbox.run(&[&["codec"], &args[..]].concat())
     });
     let output = output.exits_with(0);
     let mut reader = csv::Reader::from_reader(output.stdout.as_bytes());
