@@ -196,6 +196,10 @@ class Index:
             figure, _, other = lead.partition(" as fast as ")
             checks.copy(number, other, baseline)
             checks.figure(number, figure, decided.factor)
+        elif decided.verdict == "not slower":
+            words, _, margin = lead.partition(" by more than ")
+            checks.copy(number, words, f"{rival} is not slower than {baseline}")
+            checks.figure(number, margin, exactly(decided.margin))
         else:
             verdict, _, margin = lead.partition(" within ")
             checks.word(number, verdict, decided.verdict)
