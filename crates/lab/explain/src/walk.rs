@@ -204,7 +204,7 @@ impl Walk<'_> {
             let part = match self.is_delayed_ack(number, before.previous, waited_ns) {
                 true => Part::DelayedAck,
                 false if is_quic && packet.has_data && reason == Part::LossTimer => reason,
-                // Linux's TCP paces with BBR alone; what is late after a receipt may be late for want of a core.
+                // Linux's TCP paces with BBR alone; what is late after a receipt may be late without a free core.
                 false if is_quic && self.is_paced(number, received_ns) => Part::Timer,
                 false => endpoint(packet),
             };

@@ -306,6 +306,13 @@ fn sure(ours: &Ours, network: &Network, need: &report::Need) -> String {
                 count(c.difference.blocks, "block")
             )
         }
+        // As good as the baseline, which the row names as well, or better.
+        Some(c) if c.verdict == Verdict::NotSlower => format!(
+            "{} is not slower than {baseline} by more than {}, {}",
+            rival.map_or("", String::as_str),
+            report::duration(c.margin_ns),
+            count(c.difference.blocks, "block")
+        ),
         Some(c) => format!(
             "{} within {}, {}",
             report::verdict_words(c.verdict),

@@ -27,6 +27,27 @@ fn networks_whose_results_must_not_be_used_decide_nothing() {
     assert!(index.contains("the results must not be used"));
 }
 
+/// One that may be faster is as good as the baseline, and the row says by how much it is not slower.
+#[test]
+fn rows_say_whom_an_arm_is_not_slower_than() {
+    let copy = Copy::new();
+    let margin = "hyper h1,hyper h2,difference,12483511.7";
+    let was = format!("{margin},16243867,15372160,");
+    let run = "made-up/made-up.csv";
+    copy.edit(run, &was, &format!("{margin},-16243867,-15372160,"));
+    let run = copy.0.path().join("made-up/made-up.json");
+    let mut value: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&run).unwrap()).unwrap();
+    let need = &mut value["networks"][1]["needs"][2];
+    assert_eq!(need["label"], "image");
+    need["best"] = serde_json::json!(["hyper h2", "hyper h1"]);
+    need["undecided"] = serde_json::json!([]);
+    fs::write(run, value.to_string()).unwrap();
+    let index = build(copy.0.path()).unwrap()[Path::new("README.md")].clone();
+    let words = "| hyper h1 is not slower than hyper h2 by more than 12 ms, 6 blocks;";
+    assert!(index.contains(words), "{index}");
+}
+
 /// An arm that no app should take is not named, however fast it is.
 #[test]
 fn excepted_arms_are_not_recommended() {
