@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         archive.append_path_with_name(&file, &name)?;
     }
-    // For new files. That of stacks would be searched with all that is skipped.
+    // For new files. Cargo would search stacks/ with all the folders that are skipped here.
     for folder in FOLDERS.iter().filter(|folder| **folder != "stacks") {
         println!("cargo::rerun-if-changed={}", root.join(folder).display());
     }

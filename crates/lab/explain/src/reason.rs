@@ -233,7 +233,7 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     }
     let app_limited = seen.was_app_limited(number, receipt);
     if let (Some(sender), Some(true)) = (seen.request.sender, app_limited) {
-        // It had sent everything once, and what it sends now is for what was lost.
+        // It had sent everything once, and repairs losses now.
         if was_handed_over && loss::is_reported(seen, number, receipt) {
             return Some(loss::found(seen, waited_ns));
         }

@@ -204,7 +204,7 @@ impl Walk<'_> {
             let part = match self.is_delayed_ack(number, before.previous, waited_ns) {
                 true => Part::DelayedAck,
                 false if is_quic && packet.has_data && reason == Part::LossTimer => reason,
-                // Linux's TCP paces with BBR alone; what is late after a receipt may be late without a free core.
+                // Linux's TCP paces with BBR alone: with Cubic a late packet more likely waited for a core.
                 false if is_quic && self.is_paced(number, received_ns) => Part::Timer,
                 false => endpoint(packet),
             };
@@ -354,7 +354,7 @@ impl Walk<'_> {
             (self.seen.handed_over_ns(packet.direction)).is_some_and(|at_ns| at_ns <= since_ns);
         let is_transfer = packet.has_data
             && match packet.direction {
-                // Without a log, what a client sends may as well be credit.
+                // Without a log, a client's packet may as well be credit.
                 Direction::Up => {
                     self.seen.request_read_ns().is_some() && is_request(&self.seen, packet)
                 }

@@ -31,9 +31,9 @@ fn in_two_flights(told: Option<(i64, bool)>, was_blocked: bool) -> Parts {
     })
 }
 
-/// Sends a response over QUIC in pieces, and may lose one. The acknowledgement of those after it reports the
-/// loss, and the server, which has nothing else to send, sends again so long after that. Returns the time until the loss
-/// was found, fast or by a timer, and that of pacing, flow control and server.
+/// Sends a response over QUIC in pieces, and may lose one. The acknowledgement of the others reports the loss, and the
+/// server, which has nothing else to send, sends again so long after that. Returns the time until the loss was found, fast
+/// or by a timer, and that of pacing, flow control and server.
 fn with_nothing_left(
     lost: Option<u64>,
     written_ms: u64,
