@@ -89,8 +89,7 @@ class Index:
         checks, (name, question, measured, claims, outcomes) = self.checks, row.cells
         checks.copy(row.number, name, f"[{study.name}]({study.name}/{'README.md' if study.runs else 'claims.toml'})")
         checks.copy(row.number, question, study.claims["title"])
-        dates = sorted({run.about["date"] for run in study.runs.values()})
-        checks.copy(row.number, measured, ", ".join(dates) or "not run yet")
+        checks.copy(row.number, measured, ", ".join(study.dates()) or "not run yet")
         checks.word(row.number, claims, str(len(study.list_of_claims)))
         tally = Counter(study.outcome(claim) for claim in study.list_of_claims) if study.runs else {}
         # An outcome may have a comma, too.

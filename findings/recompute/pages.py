@@ -9,9 +9,10 @@ from checks import Checks, Table, elements, plain
 from kept import BYTES, Object, Run
 from printed import is_rounded
 from procedure import Figure
-from study import Answer, Study, words
+from study import Answer, CodecAnswer, Size, Study, date_of, words
 
 COMPARISONS = ("network", "measure", "arm", "against", "difference", "factor", "verdict", "expected", "outcome")
+CODECS = ("message", "runtime", "part", "arm", "against", "factor", "expected", "outcome")
 ARMS = ("arm", "stack", "asked for", "negotiated", "client", "server", "requests", "caveats")
 RADIOS = ("LTE", "3G", "Wi-Fi")
 SHOWN = {"same": "shown", "not the same": "not shown"}
@@ -99,6 +100,8 @@ class StudyPage:
             yield self.copy(r"!\[(.*)\]\(figure\.svg\)", claims["figure"]["title"])
         for number, claim in enumerate(study.list_of_claims, 1):
             yield from self.claim(number, claim)
+        if study.bench:
+            yield from self.codecs(study.bench)
         for run in study.runs.values():
             yield from self.method(run)
         yield self.copy("## Repeat it")
@@ -115,7 +118,11 @@ class StudyPage:
         runs = self.study.runs.values()
         texts = [f"Run {run.name} was measured on {run.about['date']} with {version(run)}." for run in runs]
         missing = [name for name in self.study.claims["runs"] if name not in self.study.runs]
-        return " ".join(texts + [f"Run {name} was not made yet." for name in missing])
+        texts += [f"Run {name} was not made yet." for name in missing]
+        if bench := self.study.bench:
+            commit = f" (commit {bench['git'][:12]})" if "git" in bench else ""
+            texts.append(f"The codecs were measured on {date_of(bench)} with commute {bench['commute']}{commit}.")
+        return " ".join(texts)
 
     def warnings(self, run: Run) -> list[str]:
         lines = [f"Invalid: {line}." for line in run.about["invalid"]]
@@ -144,6 +151,11 @@ class StudyPage:
 
         yield Expected(r"Ours: \*\*(.*?)\*\*\. (.*)", ours)
         yield from self.table_of(self.study.answers(claim.get("answer", [])), {})
+        if codecs := self.study.codec_answers(claim):
+            yield self.copy("Warm codecs:")
+            yield Expected(CODECS, partial(self.codec_comparisons, codecs))
+            yield self.copy("Intervals of times cover 95 %, those of factors at least 90 %. A factor above 1 favours "
+                            "the arm.")
         if confounds := self.study.answers(claim.get("confound", [])):
             yield self.copy(f"What {self.words.result} rests on:")
             yield from self.table_of(confounds, SHOWN)
@@ -218,6 +230,37 @@ class StudyPage:
         if figure or printed != name:
             self.checks.figure(number, printed[len(name):].removeprefix(": "), figure)
 
+    def codec_comparisons(self, answers: list[CodecAnswer], table: Table) -> None:
+        for row, answer in self.checks.rows(table, answers):
+            checks, question = self.checks, answer.question
+            *places, arm, against, factor, expected, outcome = row.cells
+            for text, key in zip(places, ("message", "runtime", "part"), strict=True):
+                checks.copy(row.number, text, question[key])
+            for text, codec, library, time in ((arm, "arm", "library", answer.arm),
+                                               (against, "against", "against_library", answer.against)):
+                name = f"{question[codec]}, {question[library]}: "
+                checks.copy(row.number, text[:len(name)], name)
+                checks.figure(row.number, text[len(name):], time)
+            checks.figure(row.number, factor, answer.factor)
+            direction, _, sizes = expected.partition(", ")
+            checks.copy(row.number, direction, question["expect"])
+            self.sizes(row.number, sizes, answer.size)
+            checks.word(row.number, outcome, answer.outcome)
+
+    def codecs(self, bench: Object) -> Iterator[Expected]:
+        """Expects how the codecs were measured."""
+        yield self.copy("## How the codecs were measured")
+        costs = [row[part] for row in bench["rows"] for part in ("encode", "decode") if row[part]]
+        fewest = min(cost["samples"] for cost in costs)
+        yield Expected(r"- Each figure is a median of (\d+) samples or more, .*", partial(self.word, str(fewest)))
+        yield self.copy("- Machine: (.*)", bench["machine"])
+        if twice := bench.get("aa"):
+            pairs = f"{twice['agreeing']} of {twice['pairs']}"
+            yield Expected(r"- Measured twice: (.*) pairs of figures agree", partial(self.word, pairs))
+        for line in ["```sh", bench["command"], "```"]:
+            yield self.copy(re.escape(line))
+        yield self.copy("What is kept is in .*")
+
     def claimed(self, number: int, printed: str, answer: Answer) -> None:
         """Compares what a claim expects, e.g. `faster, 0.98x to 2.21x`."""
         question, size = answer.question, answer.size
@@ -227,10 +270,14 @@ class StudyPage:
             return
         verdict, _, sizes = printed.partition(", ")
         self.checks.copy(number, verdict, expect)
+        self.sizes(number, sizes, size)
+
+    def sizes(self, number: int, sizes: str, size: Size | None) -> None:
+        """Compares the sizes that a claim allows, e.g. `0.98x to 2.21x`."""
         ends = [] if size is None else [size.least] if size.most == float("inf") else [*size]
         texts = sizes.removeprefix("at least ").split(" to ") if sizes else []
         if len(texts) != len(ends):
-            self.checks.problem(number, printed, f"{len(ends)} sizes")
+            self.checks.problem(number, sizes, f"{len(ends)} sizes")
         for text, end in zip(texts, ends):
             self.checks.number(number, text, end, "x")
 

@@ -1,14 +1,16 @@
 """The studies: claims, the comparisons that answer them, and their outcomes by the rules of docs/findings.md."""
 
 import csv
+import json
 import math
 import tomllib
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from kept import LEAST_MARGIN_NS, Object, Place, Run, kind_of
-from procedure import Decided, reciprocal
+from procedure import Decided, Figure, reciprocal
 
 WORDS_OF_BYTES = {"faster": "fewer", "slower": "more", "not faster": "not fewer", "not slower": "not more"}
 OPPOSITES = {"faster": "slower", "slower": "faster"}
@@ -39,6 +41,17 @@ class Answer(NamedTuple):
     outcome: str
 
 
+class CodecAnswer(NamedTuple):
+    """What the bench of codecs answers to a claim: the times of both, and the factor between the ends of both."""
+
+    question: Object
+    arm: Figure
+    against: Figure
+    factor: Figure
+    size: Size | None
+    outcome: str
+
+
 def words(verdict: str, measure: str) -> str:
     return WORDS_OF_BYTES.get(verdict, verdict) if kind_of(measure) == "bytes" else verdict
 
@@ -51,6 +64,8 @@ class Study:
         self.claims: Object = tomllib.loads((folder / "claims.toml").read_text())
         with (folder.parent / "published" / f"{self.name}.csv").open(newline="") as file:
             self.published = list(csv.DictReader(file))
+        bench = folder / "codec.json"
+        self.bench: Object | None = json.loads(bench.read_text()) if bench.exists() else None
         made = sorted(name for name in self.claims["runs"] if (folder / f"{name}.json").exists())
         self.runs = {name: Run(folder, name) for name in made}
         for run in self.runs.values():
@@ -104,6 +119,31 @@ class Study:
                 answers.append(Answer(question, run, place, decided, size, judged))
         return answers
 
+    def codec_answers(self, claim: Object) -> list[CodecAnswer]:
+        """Returns an answer for each comparison of codecs that a claim asks for."""
+        answers = []
+        for question in claim.get("codec", []) if self.bench else []:
+            arm, against = self.cost(question, "arm", "library"), self.cost(question, "against", "against_library")
+            factor = Figure(against.least / arm.least, against.least / arm.least, against.low / arm.high,
+                            against.high / arm.low)
+            size = self.size(question)
+            outcome = of_factor(factor if question["expect"] == "faster" else factor.reversed(reciprocal), size)
+            answers.append(CodecAnswer(question, arm, against, factor, size, outcome))
+        return answers
+
+    def cost(self, question: Object, codec: str, library: str) -> Figure:
+        """Returns the time of a codec, as it is kept."""
+        wanted = (question["message"], question["runtime"], question[codec], question[library])
+        keys = ("message", "runtime", "codec", "library")
+        row = next(row for row in self.bench["rows"] if tuple(row[key] for key in keys) == wanted)
+        cost = row[question["part"]]
+        return Figure(cost["ns"], cost["ns"], cost["low_ns"], cost["high_ns"])
+
+    def dates(self) -> list[str]:
+        """Returns the days on which the study was measured."""
+        dates = {run.about["date"] for run in self.runs.values()}
+        return sorted(dates | {date_of(self.bench)} if self.bench else dates)
+
     def named(self, name: str) -> Answer | None:
         """Returns the answer with a name; None before its run."""
         return next(iter(self.answers([one for one in self.questions() if one.get("name") == name])), None)
@@ -111,6 +151,7 @@ class Study:
     def outcome(self, claim: Object) -> str:
         """Returns the outcome of a claim, from those of its answers."""
         outcomes = {answer.outcome for answer in self.answers(claim.get("answer", []))}
+        outcomes |= {answer.outcome for answer in self.codec_answers(claim)}
         if len(outcomes) <= 1:
             return outcomes.pop() if outcomes else NOT_RUN
         return "contradicted in part" if outcomes & CONTRADICTIONS else "not decided in part"
@@ -159,6 +200,17 @@ def of_ends(low: float, high: float) -> str:
     return "not decided"
 
 
+def of_factor(factor: Figure, size: Size | None) -> str:
+    """Judges a factor in the expected direction by the ends of its interval."""
+    if factor.high < 1:
+        return "not the same"
+    excluded = size is not None and (factor.high < size.least or factor.low > size.most)
+    if factor.low <= 1:
+        return "other size, direction not decided" if excluded else "not decided"
+    fits = size is None or (size.least <= factor.low and factor.high <= size.most)
+    return "same" if fits else f"same direction, {'other size' if excluded else 'size not decided'}"
+
+
 def directed(expected: str, decided: Decided, size: Size | None) -> str:
     """Judges a claim that an arm is faster, or slower, and by how much."""
     factor = decided.factor if expected == "faster" else decided.factor.reversed(reciprocal)
@@ -169,3 +221,8 @@ def directed(expected: str, decided: Decided, size: Size | None) -> str:
     if decided.verdict in (OPPOSITES[expected], "no difference", f"not {expected}"):
         return "not the same"
     return "other size, direction not decided" if excluded else "not decided"
+
+
+def date_of(bench: Object) -> str:
+    """Returns the day on which the bench of codecs began."""
+    return datetime.fromtimestamp(bench["started_unix_ns"] // 10**9, UTC).date().isoformat()

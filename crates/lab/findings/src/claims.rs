@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use config::{ConfigError, Source, did_you_mean};
+use config::{ConfigError, Source};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::bench::CodecQuestion;
+use crate::known;
 use crate::published::Selector;
 use crate::relation::Relation;
 
@@ -59,6 +61,9 @@ pub(crate) struct Claim {
     /// The comparisons that answer it; empty where it cannot be repeated, for the reason in `because`.
     #[serde(default, rename = "answer")]
     pub(crate) answers: Vec<Question>,
+    /// The comparisons of codecs that answer it.
+    #[serde(default, rename = "codec")]
+    pub(crate) codecs: Vec<CodecQuestion>,
     /// The comparisons that show what the result rests on.
     #[serde(default, rename = "confound")]
     pub(crate) confounds: Vec<Question>,
@@ -259,6 +264,9 @@ impl Claims {
         for question in claims.questions() {
             question.check(source)?;
         }
+        for question in claims.codecs() {
+            question.check(source)?;
+        }
         let asked = claims.questions().map(|question| &question.run);
         let drawn = claims.drawn().map(|pair| &pair.run);
         let needed = claims.needs.iter().map(|need| &need.run);
@@ -288,6 +296,11 @@ impl Claims {
         self.claims
             .iter()
             .flat_map(|claim| claim.answers.iter().chain(&claim.confounds))
+    }
+
+    /// Returns every comparison of codecs that claims ask for.
+    pub(crate) fn codecs(&self) -> impl Iterator<Item = &CodecQuestion> {
+        self.claims.iter().flat_map(|claim| &claim.codecs)
     }
 
     /// Returns every pair of arms of a run that answers, the chart or tables compare in one measure.
@@ -371,23 +384,4 @@ impl Question {
         }
         Ok(())
     }
-}
-
-/// Fails, at the name's line, if it is not among the known ones.
-pub(crate) fn known<'a>(
-    source: &Source<'_>,
-    what: &str,
-    wanted: &Spanned<String>,
-    known: impl Iterator<Item = &'a str>,
-) -> Result<(), ConfigError> {
-    let mut known: Vec<&str> = known.collect();
-    known.sort_unstable();
-    known.dedup();
-    let name = wanted.as_ref().as_str();
-    if known.contains(&name) {
-        return Ok(());
-    }
-    let near = did_you_mean(name, known.iter().copied());
-    let message = format!("unknown {what} `{name}`{near}; known: {}", known.join(", "));
-    Err(source.error(&wanted.span(), message))
 }

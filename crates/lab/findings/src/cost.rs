@@ -2,7 +2,7 @@
 
 use report::{BYTES, Kind, Place, Quantity, energy_labels, with_interval};
 
-use crate::finding::Ours;
+use crate::ours::Ours;
 use crate::words::{or_unknown, table};
 
 /// Returns a run's costs, a row for each arm on each network.

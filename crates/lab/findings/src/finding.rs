@@ -4,25 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use config::{ConfigError, Source};
-use report::{Advice, Comparison, Kind, Place, Quantity};
+use report::Quantity;
 use toml::Spanned;
 
 use crate::answer::Answer;
+use crate::bench::{Bench, CodecAnswer, CodecQuestion};
 use crate::claims::{Claim, Claims, Pair, Question, Size};
-use crate::decided::Decided;
 use crate::fill::{Names, fill};
+use crate::ours::{Ours, files};
 use crate::outcome::Outcome;
 use crate::published::{Figure, Selector};
-use crate::run::Run;
-use crate::{FindingsError, blocks, claims, published, read, run};
+use crate::{FindingsError, published, read};
 
 /// The hand-written file of a study.
 pub(crate) const CLAIMS: &str = "claims.toml";
-
-/// Returns the names of the two files that are kept of a run: its header and its values by block.
-pub(crate) fn files(run: &str) -> (String, String) {
-    (format!("{run}.json"), format!("{run}.csv"))
-}
 
 /// A study with all that its page is made of.
 pub(crate) struct Finding {
@@ -32,16 +27,12 @@ pub(crate) struct Finding {
     pub(crate) published: Vec<Figure>,
     /// Our runs that are there already, by name.
     pub(crate) ours: BTreeMap<String, Ours>,
+    /// The codec bench, if it was run for this study.
+    pub(crate) bench: Option<Bench>,
     /// What sentences may name.
     names: Names,
     file: String,
     text: String,
-}
-
-/// Our run of a study.
-pub(crate) struct Ours {
-    pub(crate) run: Run,
-    decided: Decided,
 }
 
 impl Finding {
@@ -57,6 +48,7 @@ impl Finding {
             claims: Claims::parse(&Source::new(&file, &text))?,
             published: published::parse(&figures, &read(&root.join(&figures))?)?,
             ours: BTreeMap::new(),
+            bench: Bench::read(&dir, name)?,
             names: Names::default(),
             file,
             text,
@@ -71,6 +63,15 @@ impl Finding {
         }
         for run in finding.ours.keys() {
             finding.check_ours(run)?;
+        }
+        let source = Source::new(&finding.file, &finding.text);
+        for (bench, question) in (finding.bench.iter()).flat_map(|bench| {
+            finding
+                .claims
+                .codecs()
+                .map(move |question| (bench, question))
+        }) {
+            bench.check(question, &source)?;
         }
         finding.name_figures()?;
         Ok(finding)
@@ -90,11 +91,9 @@ impl Finding {
         for selector in self.claims.selectors() {
             selected.insert(self.find(selector)?.0.line);
         }
-        for near in self
-            .claims
-            .questions()
-            .filter_map(|question| question.near.as_ref())
-        {
+        let of_runs = self.claims.questions().map(|question| &question.near);
+        let of_codecs = self.claims.codecs().map(|question| &question.near);
+        for near in of_runs.chain(of_codecs).flatten() {
             self.known(
                 "figure",
                 near,
@@ -172,7 +171,7 @@ impl Finding {
         wanted: &Spanned<String>,
         known: impl Iterator<Item = &'a str>,
     ) -> Result<(), ConfigError> {
-        claims::known(&Source::new(&self.file, &self.text), what, wanted, known)
+        crate::known(&Source::new(&self.file, &self.text), what, wanted, known)
     }
 
     /// Returns the published figure that a selector names.
@@ -215,13 +214,15 @@ impl Finding {
         filled.map_err(|message| self.error(&text.span(), message))
     }
 
-    /// Returns the factors that a claim allows.
-    fn size(&self, question: &Question) -> Size {
-        let near = question.near.as_ref();
-        let figure = near.and_then(|name| self.claims.figures.get(name.as_ref()));
+    /// Returns the published factor of a name in `figures`.
+    fn near(&self, name: Option<&Spanned<String>>) -> Option<f64> {
+        let figure = self.claims.figures.get(name?.as_ref())?;
         // That the figure is there was checked.
-        let value = figure.and_then(|of| of.as_ref().find(&self.published).ok());
-        question.size(value.map(|(_, value)| value))
+        Some(figure.as_ref().find(&self.published).ok()?.1)
+    }
+
+    fn size(&self, question: &Question) -> Size {
+        question.size(self.near(question.near.as_ref()))
     }
 
     /// Returns the comparisons that a claim asks for, one per network, as far as they were run.
@@ -239,151 +240,28 @@ impl Finding {
         questions.iter().flat_map(of).collect()
     }
 
+    /// Returns the comparisons of codecs that a claim asks for, as far as the bench was run.
+    pub(crate) fn codec_answers<'a>(&self, questions: &'a [CodecQuestion]) -> Vec<CodecAnswer<'a>> {
+        let of = |question: &'a CodecQuestion| {
+            let size = question.size(self.near(question.near.as_ref()));
+            self.bench.as_ref()?.answer(question, size)
+        };
+        questions.iter().filter_map(of).collect()
+    }
+
     /// Returns the outcome of a claim over all its comparisons.
     pub(crate) fn outcome(&self, claim: &Claim) -> Outcome {
         let answers = self.answers(&claim.answers);
-        Outcome::all(
-            &answers
-                .iter()
-                .map(|answer| answer.outcome)
-                .collect::<Vec<_>>(),
-        )
+        let codecs = self.codec_answers(&claim.codecs);
+        let of_codecs = codecs.iter().map(|answer| answer.outcome);
+        let outcomes: Vec<Outcome> = (answers.iter().map(|answer| answer.outcome))
+            .chain(of_codecs)
+            .collect();
+        Outcome::all(&outcomes)
     }
 
     /// Returns the factor by which an arm is faster, for the chart.
     pub(crate) fn speedup(&self, pair: &Pair) -> Option<Quantity> {
         self.ours.get(self.claims.run(&pair.run))?.speedup(pair)
-    }
-}
-
-impl Ours {
-    fn read(dir: &Path, study: &str, name: &str, claims: &Claims) -> Result<Ours, FindingsError> {
-        let (header, values) = files(name);
-        let file = format!("{study}/{header}");
-        let error = |message: String| FindingsError::Data {
-            file: file.clone(),
-            message,
-        };
-        let run: Run =
-            serde_json::from_str(&read(&dir.join(&header))?).map_err(|e| error(e.to_string()))?;
-        if run.format != run::FORMAT {
-            return Err(error(format!(
-                "format {} instead of {}",
-                run.format,
-                run::FORMAT
-            )));
-        }
-        let text = read(&dir.join(&values))?;
-        let values = blocks::parse(&format!("{study}/{values}"), &text)?;
-        let of_run = claims
-            .questions()
-            .filter(|question| claims.run(&question.run) == name);
-        let place =
-            |network: &Spanned<String>, measure: &Spanned<String>, arm: &Spanned<String>| Place {
-                kind: Kind::Time,
-                network: network.as_ref().clone(),
-                measure: measure.as_ref().clone(),
-                arm: arm.as_ref().clone(),
-            };
-        let mut across = Vec::new();
-        for question in of_run {
-            for (other, network) in question
-                .against_measure
-                .iter()
-                .flat_map(|m| question.networks.iter().map(move |n| (m, n)))
-            {
-                let arm = place(network, &question.measure, &question.arm);
-                across.push((arm, place(network, other, &question.against)));
-            }
-        }
-        let ranks = report::ranks(run.looked_at_results);
-        Ok(Ours {
-            decided: Decided::new(&values, &run.baseline, &across, run.margin_ns, ranks),
-            run,
-        })
-    }
-
-    /// Returns the place of an arm in a measure on a network.
-    pub(crate) fn place(&self, network: &str, measure: &str, arm: &str) -> Place {
-        Place {
-            kind: self.decided.kind(measure).unwrap_or(Kind::Time),
-            network: network.to_owned(),
-            measure: measure.to_owned(),
-            arm: arm.to_owned(),
-        }
-    }
-
-    /// Returns what the run answers to a question on a network.
-    pub(crate) fn answer<'a>(
-        &'a self,
-        question: &'a Question,
-        size: Size,
-        network: &'a str,
-    ) -> Answer<'a> {
-        let other = question
-            .against_measure
-            .as_ref()
-            .unwrap_or(&question.measure);
-        let arm = self.place(network, question.measure.as_ref(), question.arm.as_ref());
-        let against = self.place(network, other.as_ref(), question.against.as_ref());
-        let comparison = match question.against_measure {
-            Some(_) => self.decided.across(&arm, &against),
-            None => self.decided.comparison(&arm, &against.arm),
-        };
-        let outcome = match &comparison {
-            None => Outcome::NotRun,
-            // Where the baseline differs from its copy, no difference is trustworthy.
-            Some(_) if self.is_invalid(network) => Outcome::Open,
-            Some(comparison) => Outcome::of(question, size, comparison),
-        };
-        Answer {
-            question,
-            network,
-            arm: self.decided.median(&arm),
-            against: self.decided.median(&against),
-            kind: arm.kind,
-            comparison,
-            size,
-            outcome,
-            reason: (question.against.as_ref() == &self.run.baseline)
-                .then(|| {
-                    self.run
-                        .reason(network, question.measure.as_ref(), question.arm.as_ref())
-                })
-                .flatten()
-                .filter(|_| question.against_measure.is_none()),
-        }
-    }
-
-    /// Returns the labels of all measures.
-    pub(crate) fn measures(&self) -> impl Iterator<Item = &str> {
-        self.decided.measures()
-    }
-
-    /// Returns the median over blocks of an arm.
-    pub(crate) fn median(&self, place: &Place) -> Option<&Quantity> {
-        self.decided.median(place)
-    }
-
-    /// Reports whether nothing is decided on a network.
-    pub(crate) fn is_invalid(&self, network: &str) -> bool {
-        let is = |n: &&run::Network| n.name == network && n.advice == Advice::Invalid;
-        self.run.networks.iter().any(|n| is(&n))
-    }
-
-    fn speedup(&self, pair: &Pair) -> Option<Quantity> {
-        let arm = self.place(
-            pair.network.as_ref(),
-            pair.measure.as_ref(),
-            pair.arm.as_ref(),
-        );
-        self.decided
-            .comparison(&arm, pair.against.as_ref())?
-            .speedup
-    }
-
-    /// Returns the comparison of an arm with another.
-    pub(crate) fn compare(&self, arm: &Place, against: &str) -> Option<Comparison> {
-        self.decided.comparison(arm, against)
     }
 }

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use stats::Verdict;
 use toml::Spanned;
 
-use crate::claims::{self, Question};
+use crate::claims::Question;
 use crate::fill::{Names, fill};
-use crate::finding::{Finding, Ours};
+use crate::finding::Finding;
+use crate::ours::Ours;
 use crate::outcome::Outcome;
-use crate::page::version;
-use crate::words::{or_unknown, plain, table};
-use crate::{FindingsError, PAGE, read};
+use crate::words::{or_unknown, plain, table, version};
+use crate::{FindingsError, PAGE, known, read};
 
 /// The hand-written file.
 const FRONT: &str = "front.toml";
@@ -142,7 +142,7 @@ fn measured(finding: &Finding, ours: &Ours) -> String {
         plain(&run.study),
         finding.name,
         run.date,
-        plain(&version(run)),
+        plain(&version(&run.commute, &run.commits)),
         run.blocks,
         plain(&servers.join(", ")),
         plain(&a_a)
@@ -157,7 +157,7 @@ impl Row {
         findings: &'a [Finding],
     ) -> Result<(&'a Finding, &'a Ours), ConfigError> {
         let names = || findings.iter().map(|finding| finding.name.as_str());
-        claims::known(source, "study", &self.study, names())?;
+        known(source, "study", &self.study, names())?;
         let finding = findings.iter().find(|f| f.name == *self.study.as_ref());
         let run = finding.map(|finding| finding.claims.run(&self.run));
         let ours = finding
@@ -183,15 +183,15 @@ impl Row {
         let asked = self.holds.iter().flat_map(|question| &question.networks);
         let all = self.networks.iter().chain(asked);
         for network in all.filter(|name| !name.as_ref().is_empty()) {
-            claims::known(source, "network", network, networks())?;
+            known(source, "network", network, networks())?;
         }
         let asked = self.holds.iter().map(|question| &question.measure);
         for measure in std::iter::once(&self.measure).chain(asked) {
-            claims::known(source, "measure", measure, ours.measures())?;
+            known(source, "measure", measure, ours.measures())?;
         }
         let asked = self.holds.iter().flat_map(|q| [&q.arm, &q.against]);
         for arm in std::iter::once(&self.arm).chain(&self.against).chain(asked) {
-            claims::known(source, "arm", arm, arms())?;
+            known(source, "arm", arm, arms())?;
         }
         for question in &self.holds {
             question.check(source)?;

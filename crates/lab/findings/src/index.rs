@@ -9,8 +9,10 @@ use stats::Verdict;
 use toml::Spanned;
 
 use crate::PAGE;
+use crate::bench::Bench;
 use crate::claims::Need;
-use crate::finding::{CLAIMS, Finding, Ours};
+use crate::finding::{CLAIMS, Finding};
+use crate::ours::Ours;
 use crate::outcome::Outcome;
 use crate::relation::Relation;
 use crate::run::Network;
@@ -330,10 +332,9 @@ fn sure(ours: &Ours, network: &Network, need: &report::Need) -> String {
 fn study(finding: &Finding) -> Vec<String> {
     let claims = &finding.claims;
     let outcomes: Vec<Outcome> = claims.claims.iter().map(|c| finding.outcome(c)).collect();
-    let mut dates: Vec<&str> = finding
-        .ours
-        .values()
-        .map(|ours| ours.run.date.as_str())
+    let of_runs = finding.ours.values().map(|ours| ours.run.date.clone());
+    let mut dates: Vec<String> = of_runs
+        .chain(finding.bench.iter().map(Bench::date))
         .collect();
     dates.sort_unstable();
     dates.dedup();

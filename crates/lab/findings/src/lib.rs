@@ -19,15 +19,18 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod bench;
 mod blocks;
 mod chart;
 mod claims;
+mod codecs;
 mod cost;
 mod decided;
 mod fill;
 mod finding;
 mod front;
 mod index;
+mod ours;
 mod outcome;
 mod page;
 mod published;
@@ -39,9 +42,10 @@ mod words;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use config::{ConfigError, Source};
+use config::{ConfigError, Source, did_you_mean};
 use record::RunData;
 use report::{ByBlock, Summary};
+use toml::Spanned;
 
 use claims::Claims;
 use finding::{CLAIMS, Finding};
@@ -105,7 +109,7 @@ impl Data {
         let mut pairs = Vec::new();
         for (arm, against) in claims.pairs(&run.study) {
             for arm in [arm, against] {
-                claims::known(
+                known(
                     &source,
                     "arm",
                     arm,
@@ -128,7 +132,7 @@ impl Data {
         let run =
             serde_json::to_string_pretty(&self.run).expect("strings, numbers and lists") + "\n";
         let dir = root.join(study);
-        let (header, values) = finding::files(&self.run.study);
+        let (header, values) = ours::files(&self.run.study);
         write(&dir.join(header), &run)?;
         write(&dir.join(values), &blocks::write(&self.values))
     }
@@ -210,4 +214,23 @@ fn write(file: &Path, text: &str) -> Result<(), FindingsError> {
         file: file.to_owned(),
         source,
     })
+}
+
+/// Fails, at the name's line, if it is not among the known ones.
+fn known<'a>(
+    source: &Source<'_>,
+    what: &str,
+    wanted: &Spanned<String>,
+    known: impl Iterator<Item = &'a str>,
+) -> Result<(), ConfigError> {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    known.dedup();
+    let name = wanted.as_ref().as_str();
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let near = did_you_mean(name, known.iter().copied());
+    let message = format!("unknown {what} `{name}`{near}; known: {}", known.join(", "));
+    Err(source.error(&wanted.span(), message))
 }

@@ -62,6 +62,17 @@ impl Outcome {
         }
     }
 
+    /// Judges a factor, of which only the ends are known, by what the claim expects of it.
+    pub(crate) fn of_factor(expect: Expect, claimed: Size, ends: (f64, f64)) -> Outcome {
+        let (low, high) = in_direction(expect, ends);
+        match size_of(claimed, (low, high)) {
+            size if low > 1.0 => size,
+            _ if high < 1.0 => Outcome::NotSame,
+            Outcome::OtherSize => Outcome::SizeExcluded,
+            _ => Outcome::Open,
+        }
+    }
+
     /// Returns the outcome of a claim with several comparisons.
     pub(crate) fn all(outcomes: &[Outcome]) -> Outcome {
         match outcomes {
@@ -136,19 +147,27 @@ fn no_difference(comparison: &Comparison) -> Outcome {
 
 /// Judges the size of a difference in the claimed direction.
 fn size(claimed: Size, expect: Expect, speedup: Option<&Quantity>) -> Outcome {
+    let ends = speedup.map_or((0.0, f64::INFINITY), |speedup| {
+        (
+            speedup.low.unwrap_or(0.0),
+            speedup.high.unwrap_or(f64::INFINITY),
+        )
+    });
+    size_of(claimed, in_direction(expect, ends))
+}
+
+/// Returns the ends of a factor in the expected direction.
+fn in_direction(expect: Expect, (low, high): (f64, f64)) -> (f64, f64) {
+    match expect {
+        Expect::Slower => (1.0 / high, 1.0 / low),
+        Expect::Faster | Expect::NoDifference | Expect::Within => (low, high),
+    }
+}
+
+/// Judges the ends of a factor in the expected direction by what is claimed.
+fn size_of(claimed: Size, (low, high): (f64, f64)) -> Outcome {
     let Some((least, most)) = claimed else {
         return Outcome::Same;
-    };
-    let Some(speedup) = speedup else {
-        return Outcome::SizeOpen;
-    };
-    let ends = (
-        speedup.low.unwrap_or(0.0),
-        speedup.high.unwrap_or(f64::INFINITY),
-    );
-    let (low, high) = match expect {
-        Expect::Slower => (1.0 / ends.1, 1.0 / ends.0),
-        Expect::Faster | Expect::NoDifference | Expect::Within => ends,
     };
     if low >= least && high <= most {
         Outcome::Same

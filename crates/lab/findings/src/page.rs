@@ -5,12 +5,14 @@ use report::{AaCheck, Quantity, cells_line, count, duration, percent, with_inter
 
 use crate::answer::Answer;
 use crate::claims::Claim;
+use crate::codecs;
 use crate::cost;
-use crate::finding::{CLAIMS, Finding, files};
+use crate::finding::{CLAIMS, Finding};
+use crate::ours::files;
 use crate::outcome::Outcome;
 use crate::published::digits;
 use crate::run::Run;
-use crate::words::{block_count, factor, or_unknown, plain, table, verdict};
+use crate::words::{block_count, factor, or_unknown, plain, table, verdict, version};
 
 /// The chart of a study.
 pub(crate) const CHART: &str = "figure.svg";
@@ -34,7 +36,7 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
             "Run {} was measured on {} with {}. ",
             plain(&run.study),
             plain(&run.date),
-            plain(&version(run))
+            plain(&version(&run.commute, &run.commits))
         );
     }
     for name in claims
@@ -43,6 +45,13 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
         .filter(|name| !finding.ours.contains_key(*name))
     {
         text += &format!("Run {} was not made yet. ", plain(name));
+    }
+    if let Some(bench) = &finding.bench {
+        text += &format!(
+            "The codecs were measured on {} with {}. ",
+            plain(&bench.date()),
+            plain(&bench.version())
+        );
     }
     text = text.trim_end().to_owned() + "\n\n";
     for line in runs().flat_map(warnings) {
@@ -55,6 +64,11 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
     for (i, claim) in claims.claims.iter().enumerate() {
         text += &section(finding, claim, i + 1)?;
     }
+    text += &finding
+        .bench
+        .as_ref()
+        .map(codecs::method)
+        .unwrap_or_default();
     for ours in ours {
         text += &method(&ours.run);
         text += &arms(&ours.run);
@@ -63,18 +77,6 @@ pub(crate) fn page(finding: &Finding) -> Result<String, ConfigError> {
     text += &repeat(finding);
     text += &not_repeated(finding);
     Ok(text)
-}
-
-/// Returns the version of commute and its commits.
-pub(crate) fn version(run: &Run) -> String {
-    match run.commits.is_empty() {
-        true => format!("commute {}", run.commute),
-        false => format!(
-            "commute {} (commit {})",
-            run.commute,
-            run.commits.join(" and ")
-        ),
-    }
 }
 
 /// Returns why results must not be used.
@@ -116,6 +118,7 @@ fn section(finding: &Finding, claim: &Claim, number: usize) -> Result<String, Co
     if !answers.is_empty() {
         text += &format!("\n{}", comparisons(&answers, Outcome::words));
     }
+    text += &codecs::comparisons(&finding.codec_answers(&claim.codecs));
     let confounds = finding.answers(&claim.confounds);
     if !confounds.is_empty() {
         text += &format!("\nWhat {} rests on:\n\n", finding.claims.relation.result());

@@ -126,7 +126,6 @@ impl Run {
     pub(crate) fn of(data: &RunData, summary: &Summary) -> Run {
         let run = data.run();
         let commits = data.headers().iter().filter_map(|h| h.host.git.as_deref());
-        let short = |commit: &str| commit.chars().take(SHORT_COMMIT).collect::<String>();
         let passed = summary.self_test.iter().filter(|check| check.pass).count();
         Run {
             format: FORMAT,
@@ -314,8 +313,13 @@ fn without_figures(text: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Returns the beginning of a commit, by which it is named.
+pub(crate) fn short(commit: &str) -> String {
+    commit.chars().take(SHORT_COMMIT).collect()
+}
+
 /// Returns the day in UTC of a time since the Unix epoch.
-fn date(unix_ns: u64) -> String {
+pub(crate) fn date(unix_ns: u64) -> String {
     match OffsetDateTime::from_unix_timestamp_nanos(i128::from(unix_ns)) {
         Ok(time) => time.date().to_string(),
         Err(_) => "unknown".to_owned(),

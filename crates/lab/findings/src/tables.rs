@@ -4,8 +4,7 @@
 use crate::FindingsError;
 use crate::claims::Table;
 use crate::finding::{CLAIMS, Finding};
-use crate::page::version;
-use crate::words::{block_count, or_unknown, plain, table, verdict};
+use crate::words::{block_count, or_unknown, plain, table, verdict, version};
 
 const BEGIN: &str = "<!-- findings: ";
 const END: &str = "<!-- end -->";
@@ -88,7 +87,7 @@ fn markdown(finding: &Finding, of: &Table) -> String {
         table(&head, &rows),
         plain(name),
         plain(&ours.run.date),
-        plain(&version(&ours.run)),
+        plain(&version(&ours.run.commute, &ours.run.commits)),
         or_unknown(block_count(&blocks)),
         plain(first),
     )

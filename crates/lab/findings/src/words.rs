@@ -8,6 +8,14 @@ pub(crate) fn factor(q: &Quantity) -> String {
     report::with_interval(q).replacen(" x", "x", 1)
 }
 
+/// Returns the version of commute and its commits.
+pub(crate) fn version(commute: &str, commits: &[String]) -> String {
+    match commits.is_empty() {
+        true => format!("commute {commute}"),
+        false => format!("commute {commute} (commit {})", commits.join(" and ")),
+    }
+}
+
 /// Returns the words, or a dash where nothing is known.
 pub(crate) fn or_unknown(words: Option<String>) -> String {
     words.unwrap_or_else(|| "-".to_owned())

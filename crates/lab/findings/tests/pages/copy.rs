@@ -22,6 +22,7 @@ impl Copy {
             "made-up/claims.toml",
             "made-up/made-up.json",
             "made-up/made-up.csv",
+            "made-up/codec.json",
             "waiting/claims.toml",
             "figures.md",
             "front.toml",

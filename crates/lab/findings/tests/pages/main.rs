@@ -4,6 +4,7 @@
 
 mod answers;
 mod archive;
+mod codecs;
 mod copy;
 mod mistakes;
 mod relation;
@@ -110,6 +111,23 @@ fn names_do_nothing_in_a_browser() {
         value["arms"][0][key] = serde_json::json!([HOSTILE_NAME]);
     }
     fs::write(&run, value.to_string()).unwrap();
+    let bench = copy.0.path().join("made-up/codec.json");
+    let mut value: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&bench).unwrap()).unwrap();
+    for key in ["commute", "machine"] {
+        value[key] = HOSTILE_NAME.into();
+    }
+    value["command"] = format!("commute codec\n```\n{HOSTILE_NAME}").into();
+    for row in value["rows"].as_array_mut().unwrap() {
+        if row["library"] == "rmp-serde" {
+            row["library"] = HOSTILE_NAME.into();
+        }
+    }
+    fs::write(&bench, value.to_string()).unwrap();
+    let library = "library = \"rmp-serde\"";
+    for _ in 0..2 {
+        copy.edit(claims, library, &format!("library = {hostile}"));
+    }
     let files = build(copy.0.path()).unwrap();
     for (path, text) in &files {
         let name = path.display().to_string();

@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use codec_bench::{Bench, FOLDER, Options, Program, Table, Unavailable};
 use lab::Lab;
 use messages::Name;
+use page::Origin;
 
 use self::progress::TerminalProgress;
 use crate::{exit, out};
@@ -138,9 +139,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             (false, false) => exit::THRESHOLD,
         });
     }
+    let began = crate::origin::now();
     let table = bench.run(&mut progress)?;
     progress.finish();
-    print(&table, args)?;
+    print(&table, began, args)?;
     Ok(if progress.is_stopped() {
         exit::INTERRUPTED
     } else {
@@ -277,13 +279,72 @@ fn runtime_of(name: &str) -> Option<&'static str> {
     })
 }
 
-fn print(table: &Table, args: &Args) -> anyhow::Result<()> {
+/// The results, with when and where they were measured.
+#[derive(serde::Serialize)]
+struct Measured<'a> {
+    /// The version of commute.
+    commute: String,
+    /// Its git commit; absent if it does not run from a checkout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git: Option<String>,
+    /// When the bench began.
+    started_unix_ns: u64,
+    /// The machine in words.
+    machine: String,
+    /// The command that measures it again.
+    command: String,
+    #[serde(flatten)]
+    table: &'a Table,
+}
+
+/// Returns the command that measures the same again.
+fn command(args: &Args) -> String {
+    let mut words = vec!["commute codec".to_owned()];
+    let mut add = |option: &str, value: &str| words.push(format!("--{option} {value}"));
+    for message in &args.message {
+        add("message", &message.to_string());
+    }
+    for size in &args.size {
+        add("size", size);
+    }
+    for (option, list) in [("runtime", &args.runtime), ("codec", &args.codec)] {
+        if !list.is_empty() {
+            add(option, &list.join(","));
+        }
+    }
+    for (option, value) in [
+        ("seed", args.seed),
+        ("rounds", args.rounds.into()),
+        ("budget", args.budget),
+        ("cold", args.cold.into()),
+    ] {
+        add(option, &value.to_string());
+    }
+    for (option, is_set) in [("all", args.all), ("twice", args.twice)] {
+        if is_set {
+            words.push(format!("--{option}"));
+        }
+    }
+    words.join(" ")
+}
+
+fn print(table: &Table, began: Origin, args: &Args) -> anyhow::Result<()> {
     if let Some(file) = &args.html {
         write(file, &codec_bench::html(table, &crate::origin::now()))?;
     }
     match args.format {
         Format::Human => out::text(&table.text()),
-        Format::Json => out::json(table),
+        Format::Json => {
+            let lab = crate::home::open(args.home.as_deref())?;
+            out::json(&Measured {
+                commute: began.commute,
+                git: lab::host_facts(&lab.home.root).git,
+                started_unix_ns: began.unix_ns,
+                machine: began.machine,
+                command: command(args),
+                table,
+            })
+        }
         Format::Csv => out::print(&table.csv()?),
     }
 }

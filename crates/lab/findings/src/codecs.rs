@@ -1,0 +1,76 @@
+//! Codecs in the page of a study: what the bench answers to a claim, and how it measured.
+
+use report::with_interval;
+
+use crate::bench::{Bench, CodecAnswer, FILE};
+use crate::published::digits;
+use crate::words::{factor, plain, table};
+
+/// Returns the comparisons of codecs that answer a claim; empty if there are none.
+pub(crate) fn comparisons(answers: &[CodecAnswer<'_>]) -> String {
+    if answers.is_empty() {
+        return String::new();
+    }
+    let row = |answer: &CodecAnswer<'_>| {
+        let question = answer.question;
+        let [arm, against] = question
+            .codecs()
+            .map(|(codec, library)| format!("{}, {}", codec.as_ref(), library.as_ref()));
+        vec![
+            question.message.as_ref().clone(),
+            question.runtime.as_ref().clone(),
+            question.part.name().to_owned(),
+            format!("{arm}: {}", with_interval(&answer.arm)),
+            format!("{against}: {}", with_interval(&answer.against)),
+            factor(&answer.speedup),
+            expected(answer),
+            answer.outcome.words().to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = answers.iter().map(row).collect();
+    let head = [
+        "message", "runtime", "part", "arm", "against", "factor", "expected", "outcome",
+    ];
+    format!(
+        "\nWarm codecs:\n\n{}\nIntervals of times cover 95 %, those of factors at least 90 %. A factor above 1 \
+         favours the arm.\n",
+        table(&head, &rows)
+    )
+}
+
+fn expected(answer: &CodecAnswer<'_>) -> String {
+    let direction = answer.question.direction();
+    match answer.size {
+        Some((least, most)) if most.is_finite() => {
+            format!("{direction}, {}x to {}x", digits(least), digits(most))
+        }
+        Some((least, _)) => format!("{direction}, at least {}x", digits(least)),
+        None => direction.to_owned(),
+    }
+}
+
+/// Returns how the bench measured.
+pub(crate) fn method(bench: &Bench) -> String {
+    let mut facts = vec![
+        format!(
+            "Each figure is a median of {} samples or more, in random order in one process for each runtime",
+            bench.fewest_samples()
+        ),
+        format!("Machine: {}", bench.machine),
+    ];
+    facts.extend(bench.aa.map(|twice| {
+        format!(
+            "Measured twice: {} of {} pairs of figures agree",
+            twice.agreeing, twice.pairs
+        )
+    }));
+    let list: String = facts
+        .iter()
+        .map(|fact| format!("- {}\n", plain(fact)))
+        .collect();
+    format!(
+        "\n## How the codecs were measured\n\n{list}\n```sh\n{}\n```\n\nWhat is kept is in [{FILE}]({FILE}); the \
+         [method](../../docs/explanation/codec-bench.md) has its limits.\n",
+        neutral::plain(&bench.command)
+    )
+}
