@@ -13,7 +13,7 @@ from study import Answer, Study, words
 
 Subject = TypeVar("Subject")
 
-ESCAPE = re.compile(r"\\([|*`<>\\])")
+ESCAPE = re.compile(r"\\([|*`<>\\(\[:])")
 COLUMN = re.compile(r"(?<!\\)\|")
 PLACEHOLDER = re.compile(r"\{([^}]+)\}")
 # As published figures are printed, by their unit.
