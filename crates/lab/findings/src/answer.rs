@@ -2,7 +2,8 @@
 
 use report::{Comparison, Kind, Quantity};
 
-use crate::claims::{Question, Size};
+use crate::claims::Question;
+use crate::expect::Size;
 use crate::outcome::Outcome;
 use crate::run::Reason;
 

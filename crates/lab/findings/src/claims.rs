@@ -7,14 +7,11 @@ use config::{ConfigError, Source};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::bench::CodecQuestion;
+use crate::codec_question::CodecQuestion;
+use crate::expect::{Expect, NEAR, Size};
 use crate::known;
 use crate::published::Selector;
 use crate::relation::Relation;
-
-/// How far a factor may be from a published one, as a factor, and still count as of the same size: the
-/// machines, links and libraries are others.
-pub(crate) const NEAR: f64 = 1.5;
 
 /// The claims of one study.
 #[derive(Clone, Debug, Deserialize)]
@@ -106,25 +103,6 @@ pub(crate) struct Question {
     /// What the comparison shows.
     pub(crate) shows: Option<String>,
 }
-
-/// What a claim expects of an arm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Expect {
-    /// It is faster, or sends fewer bytes.
-    #[serde(alias = "fewer")]
-    Faster,
-    /// It is slower, or sends more bytes.
-    #[serde(alias = "more")]
-    Slower,
-    /// It does not differ by more than the margin.
-    NoDifference,
-    /// It does not differ by more than `within_ms`.
-    Within,
-}
-
-/// The smallest and the largest factor in the expected direction that a claim allows, if it has a size.
-pub(crate) type Size = Option<(f64, f64)>;
 
 /// The published factors beside ours.
 #[derive(Clone, Debug, Deserialize)]

@@ -8,8 +8,10 @@ use report::Quantity;
 use toml::Spanned;
 
 use crate::answer::Answer;
-use crate::bench::{Bench, CodecAnswer, CodecQuestion};
-use crate::claims::{Claim, Claims, Pair, Question, Size};
+use crate::bench::{Bench, CodecAnswer};
+use crate::claims::{Claim, Claims, Pair, Question};
+use crate::codec_question::CodecQuestion;
+use crate::expect::Size;
 use crate::fill::{Names, fill};
 use crate::ours::{Ours, files};
 use crate::outcome::Outcome;

@@ -6,8 +6,9 @@ use report::{Advice, Comparison, Kind, Place, Quantity};
 use toml::Spanned;
 
 use crate::answer::Answer;
-use crate::claims::{Claims, Pair, Question, Size};
+use crate::claims::{Claims, Pair, Question};
 use crate::decided::Decided;
+use crate::expect::Size;
 use crate::outcome::Outcome;
 use crate::run::Run;
 use crate::{FindingsError, blocks, read, run};

@@ -3,7 +3,8 @@
 use report::{Comparison, Quantity, Unit};
 use stats::Verdict;
 
-use crate::claims::{Expect, Question, Size};
+use crate::claims::Question;
+use crate::expect::{Expect, Size};
 
 /// The largest differences that claims of no difference allow, as the default margin of reports.
 const LEAST_MARGIN_NS: f64 = 2e6;

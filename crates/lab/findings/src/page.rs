@@ -221,7 +221,7 @@ fn shown(outcome: Outcome) -> &'static str {
 
 /// Returns what is expected of an arm, e.g. `faster, at least 1.5x`.
 fn expected(answer: &Answer<'_>) -> String {
-    use crate::claims::Expect::{Faster, NoDifference, Slower, Within};
+    use crate::expect::Expect::{Faster, NoDifference, Slower, Within};
     use stats::Verdict;
     let question = answer.question;
     let mut words = match question.expect.as_ref() {
