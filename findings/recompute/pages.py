@@ -12,7 +12,7 @@ from procedure import Figure
 from study import Answer, CodecAnswer, Size, Study, date_of, words
 
 COMPARISONS = ("network", "measure", "arm", "against", "difference", "factor", "verdict", "expected", "outcome")
-CODECS = ("message", "runtime", "part", "arm", "against", "factor", "expected", "outcome")
+CODECS = ("message", "runtime", "part", "arm", "against", "per", "factor", "expected", "outcome")
 ARMS = ("arm", "stack", "asked for", "negotiated", "client", "server", "requests", "caveats")
 RADIOS = ("LTE", "3G", "Wi-Fi")
 SHOWN = {"same": "shown", "not the same": "not shown"}
@@ -120,7 +120,7 @@ class StudyPage:
         missing = [name for name in self.study.claims["runs"] if name not in self.study.runs]
         texts += [f"Run {name} was not made yet." for name in missing]
         if bench := self.study.bench:
-            commit = f" (commit {bench['git'][:12]})" if "git" in bench else ""
+            commit = f" (commit {bench['git'][:12]})" if bench.get("git") else ""
             texts.append(f"The codecs were measured on {date_of(bench)} with commute {bench['commute']}{commit}.")
         return " ".join(texts)
 
@@ -154,8 +154,8 @@ class StudyPage:
         if codecs := self.study.codec_answers(claim):
             yield self.copy("Warm codecs:")
             yield Expected(CODECS, partial(self.codec_comparisons, codecs))
-            yield self.copy("Intervals of times cover 95 %, those of factors at least 90 %. A factor above 1 favours "
-                            "the arm.")
+            yield self.copy("Intervals of times cover 95 % within one process and one message, those of factors at least "
+                            "90 %. A factor above 1 favours the arm; per byte it is of rates in bytes of each encoding.")
         if confounds := self.study.answers(claim.get("confound", [])):
             yield self.copy(f"What {self.words.result} rests on:")
             yield from self.table_of(confounds, SHOWN)
@@ -233,12 +233,14 @@ class StudyPage:
     def codec_comparisons(self, answers: list[CodecAnswer], table: Table) -> None:
         for row, answer in self.checks.rows(table, answers):
             checks, question = self.checks, answer.question
-            *places, arm, against, factor, expected, outcome = row.cells
+            *places, arm, against, per, factor, expected, outcome = row.cells
+            checks.copy(row.number, per, question.get("per", "message"))
             for text, key in zip(places, ("message", "runtime", "part"), strict=True):
                 checks.copy(row.number, text, question[key])
-            for text, codec, library, time in ((arm, "arm", "library", answer.arm),
-                                               (against, "against", "against_library", answer.against)):
-                name = f"{question[codec]}, {question[library]}: "
+            for text, codec, library, time, size in (
+                    (arm, "arm", "library", answer.arm, answer.arm_bytes),
+                    (against, "against", "against_library", answer.against, answer.against_bytes)):
+                name = f"{question[codec]}, {question[library]}, {size} B: "
                 checks.copy(row.number, text[:len(name)], name)
                 checks.figure(row.number, text[len(name):], time)
             checks.figure(row.number, factor, answer.factor)
@@ -250,13 +252,13 @@ class StudyPage:
     def codecs(self, bench: Object) -> Iterator[Expected]:
         """Expects how the codecs were measured."""
         yield self.copy("## How the codecs were measured")
-        costs = [row[part] for row in bench["rows"] for part in ("encode", "decode") if row[part]]
+        costs = [row[part] for row in bench["rows"] for part in ("encode", "decode") if row.get(part)]
         fewest = min(cost["samples"] for cost in costs)
         yield Expected(r"- Each figure is a median of (\d+) samples or more, .*", partial(self.word, str(fewest)))
         yield self.copy("- Machine: (.*)", bench["machine"])
         if twice := bench.get("aa"):
             pairs = f"{twice['agreeing']} of {twice['pairs']}"
-            yield Expected(r"- Measured twice: (.*) pairs of figures agree", partial(self.word, pairs))
+            yield Expected(r"- Measured twice: of (.*) pairs of figures .*", partial(self.word, pairs))
         for line in ["```sh", bench["command"], "```"]:
             yield self.copy(re.escape(line))
         yield self.copy("What is kept is in .*")

@@ -46,7 +46,9 @@ class CodecAnswer(NamedTuple):
 
     question: Object
     arm: Figure
+    arm_bytes: int
     against: Figure
+    against_bytes: int
     factor: Figure
     size: Size | None
     outcome: str
@@ -123,26 +125,28 @@ class Study:
         """Returns an answer for each comparison of codecs that a claim asks for."""
         answers = []
         for question in claim.get("codec", []) if self.bench else []:
-            arm, against = self.cost(question, "arm", "library"), self.cost(question, "against", "against_library")
-            factor = Figure(against.least / arm.least, against.least / arm.least, against.low / arm.high,
-                            against.high / arm.low)
+            arm, arm_bytes = self.cost(question, "arm", "library")
+            against, against_bytes = self.cost(question, "against", "against_library")
+            of_bytes = arm_bytes / against_bytes if question.get("per") == "byte" else 1.0
+            estimate = of_bytes * against.least / arm.least
+            factor = Figure(estimate, estimate, of_bytes * against.low / arm.high, of_bytes * against.high / arm.low)
             size = self.size(question)
             outcome = of_factor(factor if question["expect"] == "faster" else factor.reversed(reciprocal), size)
-            answers.append(CodecAnswer(question, arm, against, factor, size, outcome))
+            answers.append(CodecAnswer(question, arm, arm_bytes, against, against_bytes, factor, size, outcome))
         return answers
 
-    def cost(self, question: Object, codec: str, library: str) -> Figure:
-        """Returns the time of a codec, as it is kept."""
+    def cost(self, question: Object, codec: str, library: str) -> tuple[Figure, int]:
+        """Returns the time of a codec and the length of its encoding, as they are kept."""
         wanted = (question["message"], question["runtime"], question[codec], question[library])
         keys = ("message", "runtime", "codec", "library")
         row = next(row for row in self.bench["rows"] if tuple(row[key] for key in keys) == wanted)
         cost = row[question["part"]]
-        return Figure(cost["ns"], cost["ns"], cost["low_ns"], cost["high_ns"])
+        return Figure(cost["ns"], cost["ns"], cost["low_ns"], cost["high_ns"]), row["bytes"]
 
     def dates(self) -> list[str]:
         """Returns the days on which the study was measured."""
         dates = {run.about["date"] for run in self.runs.values()}
-        return sorted(dates | {date_of(self.bench)} if self.bench else dates)
+        return sorted(dates | {date_of(self.bench)} if dates and self.bench else dates)
 
     def named(self, name: str) -> Answer | None:
         """Returns the answer with a name; None before its run."""

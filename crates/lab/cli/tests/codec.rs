@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use common::{CommandOutput, Sandbox, repository};
 use serde_json::Value;
@@ -82,6 +83,33 @@ fn every_library_decodes_every_other_librarys_output() {
         let equal = matrix["codecs"][codec]["equal"].as_u64();
         assert!(equal >= Some(15), "{codec}: {output}");
     }
+}
+
+/// Findings are made from it, and measured again by its command.
+#[test]
+fn json_says_when_where_and_how_it_was_measured() {
+    let sandbox = sandbox_with_runner();
+    let run = |args: &[&str]| {
+        let args = [&["codec", "--format", "json", "--quiet"], args].concat();
+        serde_json::from_str::<serde_json::Value>(&sandbox.run(&args).exits_with(0).stdout).unwrap()
+    };
+    let args = "--message small --message perl-10 --runtime rust --codec json,msgpack --seed 3 --rounds 6 --budget 1 \
+                --cold 0 --twice";
+    let json = run(&args.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(json["command"], format!("commute codec {args}"));
+    assert_eq!(json["commute"], env!("CARGO_PKG_VERSION"));
+    assert!(json["machine"].as_str().unwrap().starts_with("Linux "));
+    let started = Duration::from_nanos(json["started_unix_ns"].as_u64().unwrap());
+    let age = SystemTime::now().duration_since(UNIX_EPOCH + started);
+    assert!(age.unwrap() < Duration::from_secs(600));
+    // The sandbox is no checkout.
+    assert_eq!(json["git"], serde_json::Value::Null);
+    assert!(json["rows"].as_array().unwrap().len() >= 4);
+    let sized = run(&[
+        "--size", "100B", "--rounds", "6", "--budget", "1", "--cold", "0",
+    ]);
+    let expected = "commute codec --size 100B --seed 1 --rounds 6 --budget 1 --cold 0";
+    assert_eq!(sized["command"], expected);
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub(crate) struct CodecQuestion {
     pub(crate) runtime: Spanned<String>,
     /// What is timed.
     pub(crate) part: Part,
+    /// What the factor is about.
+    #[serde(default)]
+    pub(crate) per: Per,
     /// The codec that the claim is about.
     pub(crate) arm: Spanned<String>,
     /// Its library, as the bench names it.
@@ -30,6 +33,17 @@ pub(crate) struct CodecQuestion {
     pub(crate) at_least: Option<f64>,
     /// The published factor, by its name in `figures`, to which the claim's is near.
     pub(crate) near: Option<Spanned<String>>,
+}
+
+/// What a factor of speed is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Per {
+    /// Messages per second.
+    #[default]
+    Message,
+    /// Bytes of the codec's own encoding per second.
+    Byte,
 }
 
 /// What the bench times.
@@ -52,6 +66,16 @@ impl Part {
     }
 }
 
+impl Per {
+    /// Returns its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Per::Message => "message",
+            Per::Byte => "byte",
+        }
+    }
+}
+
 impl CodecQuestion {
     /// Returns the word for what the claim expects.
     pub(crate) fn direction(&self) -> &'static str {
@@ -61,14 +85,17 @@ impl CodecQuestion {
         }
     }
 
-    /// Checks that the rule is whole.
+    /// Checks what the claim expects.
     pub(crate) fn check(&self, source: &Source<'_>) -> Result<(), ConfigError> {
+        let error = |message: &str| Err(source.error(&self.expect.span(), message));
         match self.expect.as_ref() {
-            Expect::Faster | Expect::Slower => Ok(()),
-            Expect::NoDifference | Expect::Within => Err(source.error(
-                &self.expect.span(),
-                "of a codec a claim expects that it is `faster` or `slower`",
-            )),
+            Expect::NoDifference | Expect::Within => {
+                error("a claim on codecs expects `faster` or `slower`")
+            }
+            _ if self.near.is_some() && self.at_least.is_some() => {
+                error("`near` and `at_least` exclude each other")
+            }
+            _ => Ok(()),
         }
     }
 

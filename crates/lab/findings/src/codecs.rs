@@ -1,8 +1,8 @@
 //! Codecs in the page of a study: what the bench answers to a claim, and how it measured.
 
-use report::with_interval;
+use report::{percent, with_interval};
 
-use crate::bench::{Bench, CodecAnswer, FILE};
+use crate::bench::{Bench, COVERAGE, COVERAGE_OF_FACTORS, CodecAnswer, FILE};
 use crate::published::digits;
 use crate::words::{factor, plain, table};
 
@@ -16,12 +16,17 @@ pub(crate) fn comparisons(answers: &[CodecAnswer<'_>]) -> String {
         let [arm, against] = question
             .codecs()
             .map(|(codec, library)| format!("{}, {}", codec.as_ref(), library.as_ref()));
+        let (arm_bytes, against_bytes) = (answer.arm_bytes, answer.against_bytes);
         vec![
             question.message.as_ref().clone(),
             question.runtime.as_ref().clone(),
             question.part.name().to_owned(),
-            format!("{arm}: {}", with_interval(&answer.arm)),
-            format!("{against}: {}", with_interval(&answer.against)),
+            format!("{arm}, {arm_bytes} B: {}", with_interval(&answer.arm)),
+            format!(
+                "{against}, {against_bytes} B: {}",
+                with_interval(&answer.against)
+            ),
+            question.per.name().to_owned(),
             factor(&answer.speedup),
             expected(answer),
             answer.outcome.words().to_owned(),
@@ -29,12 +34,14 @@ pub(crate) fn comparisons(answers: &[CodecAnswer<'_>]) -> String {
     };
     let rows: Vec<Vec<String>> = answers.iter().map(row).collect();
     let head = [
-        "message", "runtime", "part", "arm", "against", "factor", "expected", "outcome",
+        "message", "runtime", "part", "arm", "against", "per", "factor", "expected", "outcome",
     ];
     format!(
-        "\nWarm codecs:\n\n{}\nIntervals of times cover 95 %, those of factors at least 90 %. A factor above 1 \
-         favours the arm.\n",
-        table(&head, &rows)
+        "\nWarm codecs:\n\n{}\nIntervals of times cover {} within one process and one message, those of factors at \
+         least {}. A factor above 1 favours the arm; per byte it is of rates in bytes of each encoding.\n",
+        table(&head, &rows),
+        percent(COVERAGE),
+        percent(COVERAGE_OF_FACTORS)
     )
 }
 
@@ -60,7 +67,7 @@ pub(crate) fn method(bench: &Bench) -> String {
     ];
     facts.extend(bench.aa.map(|twice| {
         format!(
-            "Measured twice: {} of {} pairs of figures agree",
+            "Measured twice: of {} of {} pairs of figures the interval of the difference covers zero",
             twice.agreeing, twice.pairs
         )
     }));

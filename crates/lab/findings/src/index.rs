@@ -333,9 +333,11 @@ fn study(finding: &Finding) -> Vec<String> {
     let claims = &finding.claims;
     let outcomes: Vec<Outcome> = claims.claims.iter().map(|c| finding.outcome(c)).collect();
     let of_runs = finding.ours.values().map(|ours| ours.run.date.clone());
-    let mut dates: Vec<String> = of_runs
-        .chain(finding.bench.iter().map(Bench::date))
-        .collect();
+    let mut dates: Vec<String> = of_runs.collect();
+    // Without a run a study has no page.
+    if !dates.is_empty() {
+        dates.extend(finding.bench.as_ref().map(Bench::date));
+    }
     dates.sort_unstable();
     dates.dedup();
     let (measured, outcomes) = match dates.is_empty() {

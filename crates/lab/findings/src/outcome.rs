@@ -63,7 +63,7 @@ impl Outcome {
         }
     }
 
-    /// Judges a factor, of which only the ends are known, by what the claim expects of it.
+    /// Judges a factor by the ends of its interval and by what the claim expects of it.
     pub(crate) fn of_factor(expect: Expect, claimed: Size, ends: (f64, f64)) -> Outcome {
         let (low, high) = in_direction(expect, ends);
         match size_of(claimed, (low, high)) {

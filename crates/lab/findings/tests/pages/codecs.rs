@@ -34,44 +34,101 @@ fn factors_answer_by_the_ends_of_both_intervals() {
         copy.edit(BENCH, from, to);
         outcomes(&copy)
     };
-    let same = cell("\"ns\": 1000.0", "\"ns\": 1000.0");
     let excluded = "other size, direction not decided";
     assert_eq!(
-        same,
+        outcomes(&Copy::new()),
         ["same", "not the same", excluded, "contradicted in part"]
     );
-    // Published is 1.47x, so that 0.98x to 2.21x is near.
-    for (from, to, first) in [
+    // Published is 1.47x, so that 0.98x to 2.21x is near. JSON takes 1,450 to 1,560 ns.
+    for (ns, low_ns, high_ns, expected) in [
+        (1000, 700, 1020, "same direction, size not decided"),
+        (500, 480, 520, "same direction, other size"),
+        (1000, 980, 1450, "not decided"),
+        (1000, 980, 1449, "same"),
+        (1650, 1600, 1700, "not the same"),
+        (1600, 1560, 1700, "not decided"),
+    ] {
+        let cost = format!("\"ns\": {ns}, \"low_ns\": {low_ns}, \"high_ns\": {high_ns}");
+        let found = cell(
+            "\"ns\": 1000.0, \"low_ns\": 980.0, \"high_ns\": 1020.0",
+            &cost,
+        );
+        assert_eq!(found[0], expected, "{cost}");
+    }
+    let json = "\"ns\": 3000.0, \"low_ns\": 2900.0, \"high_ns\": 3100.0";
+    let slower = cell(json, "\"ns\": 1550, \"low_ns\": 1500, \"high_ns\": 1600");
+    assert_eq!(slower[1], "same");
+}
+
+/// The encodings of MessagePack and JSON have 700 and 1,000 bytes.
+#[test]
+fn factors_per_byte_are_of_rates() {
+    let copy = Copy::new();
+    copy.edit(
+        CLAIMS,
+        "part = \"encode\"",
+        "part = \"encode\"\nper = \"byte\"",
+    );
+    let page = copy.page();
+    let row = page.lines().find(|line| line.contains("| byte |")).unwrap();
+    // 0.7 * 1500 / 1000, of 1450 / 1020 to 1560 / 980.
+    assert!(row.contains("| 1.05x [0.99, 1.12] |"), "{row}");
+    assert!(row.ends_with("| not decided |"), "{row}");
+}
+
+#[test]
+fn a_size_is_of_the_claimed_direction() {
+    let copy = Copy::new();
+    let claim = "expect = \"slower\"\n\n[[claim.codec]]";
+    copy.edit(
+        CLAIMS,
+        claim,
+        &claim.replacen('\n', "\nat_least = 1.15\n", 1),
+    );
+    let json = "\"ns\": 3000.0, \"low_ns\": 2900.0, \"high_ns\": 3100.0";
+    copy.edit(
+        BENCH,
+        json,
+        "\"ns\": 1550, \"low_ns\": 1500, \"high_ns\": 1600",
+    );
+    assert_eq!(outcomes(&copy)[1], "same");
+    copy.edit(CLAIMS, "at_least = 1.15", "at_least = 1.4");
+    assert_eq!(outcomes(&copy)[1], "same direction, other size");
+}
+
+#[test]
+fn figures_that_contradict_themselves_are_errors() {
+    for (from, to) in [
+        ("\"ns\": 1000.0", "\"ns\": 1021.0"),
+        ("\"ns\": 1000.0", "\"ns\": 979.0"),
+        ("\"low_ns\": 980.0", "\"low_ns\": -1.0"),
         (
-            "980.0, \"high_ns\": 1020.0",
-            "700.0, \"high_ns\": 1020.0",
-            "same direction, size not decided",
-        ),
-        (
-            "1450.0, \"high_ns\": 1560.0",
-            "1450.0, \"high_ns\": 2300.0",
-            "same direction, size not decided",
-        ),
-        (
-            "980.0, \"high_ns\": 1020.0",
-            "480.0, \"high_ns\": 520.0",
-            "same direction, other size",
-        ),
-        (
-            "980.0, \"high_ns\": 1020.0",
-            "980.0, \"high_ns\": 1500.0",
-            "not decided",
-        ),
-        (
-            "980.0, \"high_ns\": 1020.0",
-            "1600.0, \"high_ns\": 1700.0",
-            "not the same",
+            "\"high_ns\": 1020.0, \"samples\": 19",
+            "\"high_ns\": 1020.0, \"samples\": 5",
         ),
     ] {
-        assert_eq!(cell(from, to)[0], first, "{to}");
+        let copy = Copy::new();
+        let found = copy.edit(BENCH, from, to).error();
+        let start = "made-up/codec.json: list by msgpack in rust, rmp-serde: a median lies";
+        assert!(found.starts_with(start), "{to}: {found}");
     }
-    let slower = cell("2900.0, \"high_ns\": 3100.0", "1500.0, \"high_ns\": 1600.0");
-    assert_eq!(slower[1], "same");
+}
+
+#[test]
+fn a_bench_without_a_commit_or_a_second_measure_says_nothing_of_them() {
+    let copy = Copy::new();
+    copy.edit(
+        BENCH,
+        "\"git\": \"0123456789abcdef0123456789abcdef01234567\",",
+        "",
+    )
+    .edit(BENCH, "\"aa\": { \"pairs\": 8, \"agreeing\": 7 },", "");
+    let page = copy.page();
+    assert!(
+        page.contains("measured on 2025-11-22 with commute 0.1.0.\n"),
+        "{page}"
+    );
+    assert!(!page.contains("Measured twice"), "{page}");
 }
 
 #[test]
@@ -115,7 +172,7 @@ fn mistakes_in_claims_on_codecs_are_errors_with_file_and_line() {
         (
             "expect = \"faster\"\nnear = \"quic\"",
             "expect = \"no_difference\"",
-            "made-up/claims.toml:134: of a codec a claim expects",
+            "made-up/claims.toml:134: a claim on codecs expects `faster` or `slower`",
         ),
         (
             "near = \"quic\"",
@@ -127,24 +184,45 @@ fn mistakes_in_claims_on_codecs_are_errors_with_file_and_line() {
         let found = copy.edit(CLAIMS, from, to).error();
         assert!(found.contains(error), "{to}: {found}");
     }
-    // A figure that is missing, and one below the cost of the loop.
-    for is_measured in [false, true] {
+    let decode = "part = \"encode\"\narm = \"msgpack\"\nlibrary = \"Data::MessagePack\"";
+    let cost = |noisy: usize| {
+        let ns = "\"ns\": 1.0, \"low_ns\": 1.0, \"high_ns\": 1.0";
+        format!("\"decode\": {{ {ns}, \"samples\": 6, \"noisy\": {noisy} }}")
+    };
+    for (measured, error) in [
+        (None, "has no such figure of `list`"),
+        (Some(cost(1)), "has noisy samples only of `list`"),
+        // Then it is JSON's.
+        (
+            Some(cost(0)),
+            "has a figure below the cost of the loop of `list`",
+        ),
+    ] {
         let copy = Copy::new();
-        let last = "part = \"encode\"\narm = \"msgpack\"\nlibrary = \"Data::MessagePack\"";
-        copy.edit(CLAIMS, last, &last.replace("encode", "decode"));
-        if is_measured {
-            copy.edit(
-                BENCH,
-                "\"decode\": null",
-                "\"decode\": { \"ns\": 1.0, \"low_ns\": 1.0, \"high_ns\": 1.0, \"samples\": 6 }",
-            );
+        copy.edit(CLAIMS, decode, &decode.replace("encode", "decode"));
+        if let Some(cost) = measured {
+            copy.edit(BENCH, "\"decode\": null", &cost);
         }
         let found = copy.error();
-        assert!(
-            found.contains("codec.json has no such figure of `list`"),
-            "{found}"
-        );
+        assert!(found.contains(&format!("codec.json {error}")), "{found}");
     }
+    let copy = Copy::new();
+    let both = "near = \"quic\"\nat_least = 1.1";
+    let found = copy.edit(CLAIMS, "near = \"quic\"", both).error();
+    assert!(
+        found.contains("`near` and `at_least` exclude each other"),
+        "{found}"
+    );
+    // A codec that another runtime has.
+    let copy = Copy::new();
+    let json = "\"message\": \"list\", \"codec\": \"json\", \"runtime\": \"perl\"";
+    let found = copy
+        .edit(BENCH, json, &json.replace("json", "cbor"))
+        .error();
+    assert!(
+        found.contains("unknown codec `json`; known: cbor, msgpack"),
+        "{found}"
+    );
     let copy = Copy::new();
     let found = copy.edit(BENCH, "\"commute\"", "\"other\"").error();
     assert!(

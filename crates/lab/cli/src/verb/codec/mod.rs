@@ -139,10 +139,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             (false, false) => exit::THRESHOLD,
         });
     }
-    let began = crate::origin::now();
+    let measurement = Measurement::begin(args)?;
     let table = bench.run(&mut progress)?;
     progress.finish();
-    print(&table, began, args)?;
+    print(&table, measurement, args)?;
     Ok(if progress.is_stopped() {
         exit::INTERRUPTED
     } else {
@@ -279,12 +279,12 @@ fn runtime_of(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The results, with when and where they were measured.
+/// When, where and by which command a table is measured.
 #[derive(serde::Serialize)]
-struct Measured<'a> {
+struct Measurement {
     /// The version of commute.
     commute: String,
-    /// Its git commit; absent if it does not run from a checkout.
+    /// The commit of the checkout that it runs from; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     git: Option<String>,
     /// When the bench began.
@@ -293,8 +293,34 @@ struct Measured<'a> {
     machine: String,
     /// The command that measures it again.
     command: String,
+}
+
+/// The results, with when and where they were measured.
+#[derive(serde::Serialize)]
+struct Measured<'a> {
+    #[serde(flatten)]
+    measurement: Measurement,
     #[serde(flatten)]
     table: &'a Table,
+}
+
+impl Measurement {
+    /// Returns that of a bench which begins now.
+    fn begin(args: &Args) -> anyhow::Result<Self> {
+        let lab = crate::home::open(args.home.as_deref())?;
+        let Origin {
+            commute,
+            unix_ns,
+            machine,
+        } = crate::origin::now();
+        Ok(Self {
+            commute,
+            git: lab::host_facts(&lab.home.root).git,
+            started_unix_ns: unix_ns,
+            machine,
+            command: command(args),
+        })
+    }
 }
 
 /// Returns the command that measures the same again.
@@ -328,23 +354,13 @@ fn command(args: &Args) -> String {
     words.join(" ")
 }
 
-fn print(table: &Table, began: Origin, args: &Args) -> anyhow::Result<()> {
+fn print(table: &Table, measurement: Measurement, args: &Args) -> anyhow::Result<()> {
     if let Some(file) = &args.html {
         write(file, &codec_bench::html(table, &crate::origin::now()))?;
     }
     match args.format {
         Format::Human => out::text(&table.text()),
-        Format::Json => {
-            let lab = crate::home::open(args.home.as_deref())?;
-            out::json(&Measured {
-                commute: began.commute,
-                git: lab::host_facts(&lab.home.root).git,
-                started_unix_ns: began.unix_ns,
-                machine: began.machine,
-                command: command(args),
-                table,
-            })
-        }
+        Format::Json => out::json(&Measured { measurement, table }),
         Format::Csv => out::print(&table.csv()?),
     }
 }
