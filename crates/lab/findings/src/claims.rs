@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::codec_question::CodecQuestion;
-use crate::expect::{Expect, NEAR, Size};
+use crate::expect::{self, Expect, Size};
 use crate::known;
 use crate::published::Selector;
 use crate::relation::Relation;
@@ -96,7 +96,7 @@ pub(crate) struct Question {
     /// The largest factor in the expected direction that the claim allows.
     pub(crate) at_most: Option<f64>,
     /// The published factor, by its name in `figures`, to which the claim's is near: at most
-    /// [`NEAR`] times as large or as small.
+    /// 1.5 times as large or as small.
     pub(crate) near: Option<Spanned<String>>,
     /// The largest difference either way that the claim allows, for `within`.
     pub(crate) within_ms: Option<f64>,
@@ -331,7 +331,7 @@ impl Question {
     /// Returns the factors that the claim allows, given the published factor that `near` names.
     pub(crate) fn size(&self, near: Option<f64>) -> Size {
         match near.filter(|_| self.near.is_some()) {
-            Some(factor) => Some((factor / NEAR, factor * NEAR)),
+            Some(factor) => Some(expect::near(factor)),
             None if self.at_least.is_none() && self.at_most.is_none() => None,
             None => Some((
                 self.at_least.unwrap_or(0.0),

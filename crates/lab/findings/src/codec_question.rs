@@ -4,7 +4,7 @@ use config::{ConfigError, Source};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::expect::{Expect, NEAR, Size};
+use crate::expect::{self, Expect, Size};
 
 /// A comparison of two codecs in one runtime, and what the claim expects of it.
 #[derive(Clone, Debug, Deserialize)]
@@ -102,7 +102,7 @@ impl CodecQuestion {
     /// Returns the factors that the claim allows, given the published factor that `near` names.
     pub(crate) fn size(&self, near: Option<f64>) -> Size {
         match near {
-            Some(factor) => Some((factor / NEAR, factor * NEAR)),
+            Some(factor) => Some(expect::near(factor)),
             None => self.at_least.map(|least| (least, f64::INFINITY)),
         }
     }

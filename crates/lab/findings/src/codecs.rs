@@ -3,8 +3,7 @@
 use report::{percent, with_interval};
 
 use crate::bench::{Bench, COVERAGE, COVERAGE_OF_FACTORS, CodecAnswer, FILE};
-use crate::published::digits;
-use crate::words::{factor, plain, table};
+use crate::words::{factor, plain, sizes, table};
 
 /// Returns the comparisons of codecs that answer a claim; empty if there are none.
 pub(crate) fn comparisons(answers: &[CodecAnswer<'_>]) -> String {
@@ -46,14 +45,7 @@ pub(crate) fn comparisons(answers: &[CodecAnswer<'_>]) -> String {
 }
 
 fn expected(answer: &CodecAnswer<'_>) -> String {
-    let direction = answer.question.direction();
-    match answer.size {
-        Some((least, most)) if most.is_finite() => {
-            format!("{direction}, {}x to {}x", digits(least), digits(most))
-        }
-        Some((least, _)) => format!("{direction}, at least {}x", digits(least)),
-        None => direction.to_owned(),
-    }
+    answer.question.direction().to_owned() + &sizes(answer.size)
 }
 
 /// Returns how the bench measured.

@@ -4,7 +4,12 @@ use serde::Deserialize;
 
 /// How far a factor may be from a published one, as a factor, and still count as of the same size: the
 /// machines, links and libraries are others.
-pub(crate) const NEAR: f64 = 1.5;
+const NEAR: f64 = 1.5;
+
+/// Returns the factors that are near a published one.
+pub(crate) fn near(factor: f64) -> (f64, f64) {
+    (factor / NEAR, factor * NEAR)
+}
 
 /// What a claim expects of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

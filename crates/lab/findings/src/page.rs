@@ -10,9 +10,8 @@ use crate::cost;
 use crate::finding::{CLAIMS, Finding};
 use crate::ours::files;
 use crate::outcome::Outcome;
-use crate::published::digits;
 use crate::run::Run;
-use crate::words::{block_count, factor, or_unknown, plain, table, verdict, version};
+use crate::words::{block_count, factor, or_unknown, plain, sizes, table, verdict, version};
 
 /// The chart of a study.
 pub(crate) const CHART: &str = "figure.svg";
@@ -224,7 +223,7 @@ fn expected(answer: &Answer<'_>) -> String {
     use crate::expect::Expect::{Faster, NoDifference, Slower, Within};
     use stats::Verdict;
     let question = answer.question;
-    let mut words = match question.expect.as_ref() {
+    let words = match question.expect.as_ref() {
         Faster => verdict(Verdict::Faster, answer.kind).to_owned(),
         Slower => verdict(Verdict::Slower, answer.kind).to_owned(),
         NoDifference => verdict(Verdict::NoDifference, answer.kind).to_owned(),
@@ -233,14 +232,7 @@ fn expected(answer: &Answer<'_>) -> String {
             duration(question.within_ms.unwrap_or(0.0) * 1e6)
         ),
     };
-    match answer.size {
-        Some((least, most)) if most.is_finite() => {
-            words += &format!(", {}x to {}x", digits(least), digits(most));
-        }
-        Some((least, _)) => words += &format!(", at least {}x", digits(least)),
-        None => {}
-    }
-    words
+    words + &sizes(answer.size)
 }
 
 fn method(run: &Run) -> String {

@@ -3,9 +3,23 @@
 use report::{Kind, Quantity};
 use stats::Verdict;
 
+use crate::expect::Size;
+use crate::published::digits;
+
 /// Returns a factor with its interval and without spaces before its unit, e.g. `1.8x [1.7, 1.9]`.
 pub(crate) fn factor(q: &Quantity) -> String {
     report::with_interval(q).replacen(" x", "x", 1)
+}
+
+/// Returns the factors that a claim allows, as they follow its direction, e.g. `, 2x to 4.5x`; empty without a size.
+pub(crate) fn sizes(size: Size) -> String {
+    match size {
+        Some((least, most)) if most.is_finite() => {
+            format!(", {}x to {}x", digits(least), digits(most))
+        }
+        Some((least, _)) => format!(", at least {}x", digits(least)),
+        None => String::new(),
+    }
 }
 
 /// Returns the version of commute and its commits.
