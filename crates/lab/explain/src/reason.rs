@@ -21,6 +21,8 @@ const PREFACE_BYTES: u64 = 600;
 const LEAST_WINDOW_BYTES: u64 = 4_380;
 /// A kernel sends what it held back within this time after the acknowledgement.
 const HELD_NS: u64 = 1_000_000;
+/// So many packets under way are searched for a short one.
+const SEARCHED: usize = 1_000;
 /// No receiver in use gives less credit. HTTP/2's default is 65,535 bytes.
 const LEAST_CREDIT_BYTES: u64 = 16_384;
 
@@ -189,8 +191,9 @@ fn is_settings(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     seen.packet(receipt).has_data && sent <= PREFACE_BYTES && before <= early
 }
 
-/// Reports whether Nagle's algorithm held a segment back (RFC 896): it is short, an earlier short one was not yet
-/// acknowledged, and the receipt acknowledged it.
+/// Reports whether Nagle's algorithm held a segment back (RFC 896, as Linux has it): it is short, an earlier short one
+/// was not yet acknowledged, and the receipt acknowledged it. Full segments may have left in between. Those of a server,
+/// which mostly has it off, must have left room in the window, which may be the reason otherwise.
 fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     let packet = seen.packet(number);
     let full_bytes = seen.full_bytes(packet.direction);
@@ -199,14 +202,22 @@ fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     if seen.request.http.transport() != Transport::Tcp || is_off || !is_short(packet) {
         return false;
     }
-    let previous = seen.previous_data(number).map(|at| seen.packet(at));
-    let Some(previous) = previous.filter(|previous| is_short(previous)) else {
+    let before = (seen.received(number)).received_before(seen.packets, seen.delivery_ns(receipt));
+    let acked_before = before.acked.unwrap_or(0);
+    let own = seen.own(number);
+    let earlier = own.sent[..own.sent.partition_point(|&at| at < number)].iter();
+    let mut under_way = (earlier.rev().map(|&at| seen.packet(at)))
+        .take(SEARCHED)
+        .take_while(|packet| packet.end > acked_before)
+        .filter(|packet| packet.has_data)
+        .enumerate();
+    let Some((between, awaited)) = under_way.find(|(_, packet)| is_short(packet)) else {
         return false;
     };
-    let is_acked = |acked: Option<u64>| acked.is_some_and(|acked| acked >= previous.end);
-    let before = (seen.received(number)).received_before(seen.packets, seen.delivery_ns(receipt));
-    is_acked(seen.packet(receipt).acked)
-        && !is_acked(before.acked)
+    let has_no_other_reason =
+        between == 0 || packet.direction == Direction::Up || has_room(seen, number);
+    has_no_other_reason
+        && (seen.packet(receipt).acked).is_some_and(|acked| acked >= awaited.end)
         && seen.is_prompt(number, receipt)
         && was_written_before(seen, packet, receipt)
 }
@@ -246,7 +257,9 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
         return Some(Part::ReceiveWindow);
     }
     let waited_for_credit = app_limited.is_none() && waited_for_credit(seen, number, receipt);
-    if !was_handed_over && !waited_for_credit && has_room(seen, number) {
+    // Of a server's sender less is known: one that paces holds back what its window has room for.
+    let is_sure = !was_handed_over || seen.packet(number).direction == Direction::Up;
+    if is_sure && !waited_for_credit && has_room(seen, number) {
         return None;
     }
     Some(match has_lost(seen, number) {

@@ -68,6 +68,68 @@ fn full_segments_are_those_of_their_own_connection() {
     assert_eq!(beside_longer_segments(500, 0, Some(536))[Part::Nagle], RTT);
 }
 
+/// Sends a request whose short head precedes so many full segments and a short one, which leaves on the acknowledgement
+/// of the head.
+fn short_after_full(full: usize, is_nodelay: bool) -> Parts {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let head = tape.send(Up, start, 200);
+    for _ in 0..full {
+        tape.send(Up, start, FULL);
+    }
+    let acked = tape.send(Down, head, 0);
+    let asked = tape.send(Up, acked, 300);
+    let answered = tape.send(Down, asked, 150);
+    tape.parts(&Request {
+        sent_ns: Some(start),
+        nodelay: [is_nodelay; 2],
+        request_bytes: 500 + full as u64 * u64::from(FULL),
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, answered)
+    })
+}
+
+/// Linux lets full segments go, and holds the last one back as long as a short one is not acknowledged.
+#[test]
+fn nagle_holds_the_last_segment_back_behind_full_ones() {
+    for full in [0, 1, 8, 17] {
+        let parts = short_after_full(full, false);
+        assert_eq!(parts[Part::Nagle], RTT, "{full}: {parts:?}");
+    }
+    // Fewer packets than every window holds: the client paused, or its kernel did.
+    let parts = short_after_full(8, true);
+    assert_eq!(
+        present(&parts),
+        [(Part::Exchange, RTT), (Part::Client, RTT)]
+    );
+    let parts = short_after_full(9, true);
+    assert_eq!(parts[Part::CongestionWindow], RTT, "{parts:?}");
+}
+
+/// A response of a server whose socket may hold segments back: a short one, full ones and a short one.
+#[test]
+fn a_full_window_of_a_server_is_not_nagle() {
+    for (full, part) in [(8, Part::Nagle), (9, Part::CongestionWindow)] {
+        let mut tape = Tape::new(Transport::Tcp);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let mut delivered = tape.send(Down, asked, 100);
+        let head = delivered;
+        for _ in 0..full {
+            delivered = delivered.max(tape.send(Down, asked, FULL));
+        }
+        let acked = tape.send(Up, head, 0);
+        let end = tape.send(Down, acked, 300);
+        let parts = tape.parts(&Request {
+            served: served(asked, asked),
+            ..request(Transport::Tcp, start, end)
+        });
+        assert_eq!(parts[part], RTT, "{full}: {parts:?}");
+    }
+}
+
 /// A kernel that held a segment back sends it at once.
 #[test]
 fn an_application_may_write_shortly_after_an_acknowledgement() {
