@@ -115,11 +115,8 @@ class Index:
         servers = " and ".join(sorted({one["study"] for one in ranges}))
         check = run.check_of(network["name"], wanted["measure"])
         if ranges:
-            found = re.fullmatch(r"(?:(.*); by server )?(.*), against (.*)", spread)
-            if not found:
-                checks.problem(row.number, spread, "a range of servers")
-                return
-            together = self.servers(row.number, found[2], found[3], network["name"], ranges)
+            found = re.fullmatch(r"(?:(.*); by server )?(.*)", spread)
+            together = self.servers(row.number, found[2], network["name"], ranges)
             if together != "the same":
                 checks.copy(row.number, f"{use} {found[1]} {name}", f"{together} None {servers}")
                 return
@@ -145,16 +142,24 @@ class Index:
         checks.copy(row.number, undecided, ", ".join(need["undecided"]))
         self.spread(row.number, verdict, run, network["name"], need)
 
-    def servers(self, number: int, printed: str, against: str, network: str, ranges: list[Object]) -> str:
+    def servers(self, number: int, printed: str, network: str, ranges: list[Object]) -> str:
         """Compares the slowest and the fastest server. Returns what the verdicts of all say together."""
         decided = []
+        rivals = sorted({one["against"] for one in ranges})
         for one in ranges:
             run = self.by_name[one["study"]].runs[one["run"]]
             for arm in one["arms"]:
                 named = one.get("named", network)
                 found = run.comparison(Place(named, one["measure"], arm, one["against"], one["measure"]))
-                decided.append((found.difference.least, arm, found))
+                label = arm if len(rivals) == 1 else f"{arm} against {one['against']}"
+                decided.append((found.difference.least, label, found))
         decided.sort(key=lambda one: -one[0])
+        checks = {self.by_name[one["study"]].runs[one["run"]].check_of(one.get("named", network), one["measure"])
+                  for one in ranges}
+        end = (f", against {rivals[0]}" if len(rivals) == 1 else "") + max(checks)
+        if not printed.endswith(end):
+            self.checks.problem(number, printed, f"...{end}")
+        printed = printed.removesuffix(end)
         named = f" ({decided[0][1]}) to "
         first, _, last = printed.partition(named)
         if not last:
@@ -166,9 +171,6 @@ class Index:
             self.checks.word(number, verdict, found.verdict)
             if size:
                 self.checks.figure(number, size, exactly(abs(found.difference.least)))
-        checks = {self.by_name[one["study"]].runs[one["run"]].check_of(one.get("named", network), one["measure"])
-                  for one in ranges}
-        self.checks.copy(number, against, ranges[0]["against"] + max(checks))
         verdicts = {found.verdict for _, _, found in decided}
         if any(pair <= verdicts for pair in CONTRADICTING):
             return "depends on the server"

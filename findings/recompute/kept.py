@@ -54,7 +54,7 @@ def bounds(text: str) -> tuple[float, float]:
 class Run:
     """A run with its comparisons, decided as docs/findings.md says."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, sums: list[Object]) -> None:
         self.name = name
         self.about: Object = json.loads((folder / f"{name}.json").read_text())
         for network in self.about["networks"]:
@@ -68,7 +68,18 @@ class Run:
             reader = csv.DictReader(file)
             for row in reader:
                 self.add(row, reader.line_num)
+        for one in sums:
+            self.add_sum(one["measure"], one["of"])
         self.decided = self.decide_kept()
+
+    def add_sum(self, name: str, measures: list[str]) -> None:
+        """Adds the medians of measures block by block, as a measure of its own."""
+        for network, measure, arm in list(self.medians):
+            parts = [self.medians.get((network, part, arm), {}) for part in measures]
+            if measure == measures[0]:
+                blocks = [block for block in parts[0] if all(block in part for part in parts)]
+                ends = {block: np.sum([part[block] for part in parts], axis=0) for block in blocks}
+                self.medians[network, name, arm] = {block: (float(low), float(high)) for block, (low, high) in ends.items()}
 
     def add(self, row: dict[str, str], line: int) -> None:
         blocks = {key: bounds(value) for key, value in row.items() if key.startswith("block ") and value}
@@ -143,7 +154,7 @@ class Run:
         return decided
 
     def decide_measures(self, places: Iterable[Place]) -> None:
-        """Decides comparisons of different measures, together and each as a family of its own."""
+        """Decides comparisons of medians by block, together and each as a family of its own."""
         comparisons = {place: self.of_medians(place) for place in places}
         self.decided |= self.decide({place: one} for place, one in comparisons.items() if one)
 
@@ -157,7 +168,7 @@ class Run:
     def of_report(self) -> list[Decided]:
         """Returns the comparisons of the run's report: times, with the baseline."""
         return [decided for place, decided in self.decided.items() if place.against == self.about["baseline"]
-                and place.measure == place.against_measure and kind_of(place.measure) == "time"]
+                and place in self.margins and kind_of(place.measure) == "time"]
 
 
 def array(blocks: Blocks) -> Numbers:

@@ -69,10 +69,12 @@ class Study:
         bench = folder / "codec.json"
         self.bench: Object | None = json.loads(bench.read_text()) if bench.exists() else None
         made = sorted(name for name in self.claims["runs"] if (folder / f"{name}.json").exists())
-        self.runs = {name: Run(folder, name) for name in made}
+        first = self.claims["runs"][0]
+        sums = self.claims.get("sum", [])
+        self.runs = {name: Run(folder, name, [one for one in sums if one.get("run", first) == name]) for name in made}
         for run in self.runs.values():
             run.decide_measures({place for question in self.questions() if self.run_of(question) is run
-                                 for place in places(question) if place.measure != place.against_measure})
+                                 for place in places(question) if "against_measure" in question})
 
     @property
     def relation(self) -> str:

@@ -152,7 +152,7 @@ impl Bench {
             known(source, "library", library, libraries)?;
             let missing = match self.cost(question, codec, library) {
                 Some((cost, _)) if cost.low_ns <= 0.0 => "a figure below the cost of the loop",
-                Some((cost, _)) if cost.noisy > 0 => "noisy samples only",
+                Some((cost, _)) if cost.noisy > 0 => "noisy samples",
                 Some(_) => continue,
                 None => "no such figure",
             };

@@ -31,6 +31,9 @@ pub(crate) struct Claims {
     /// Published figures by the name under which sentences print them.
     #[serde(default)]
     pub(crate) figures: BTreeMap<String, Spanned<Selector>>,
+    /// Measures that a run does not have, as sums of others.
+    #[serde(default, rename = "sum")]
+    pub(crate) sums: Vec<Sum>,
     /// The claims, the most important first.
     #[serde(rename = "claim")]
     pub(crate) claims: Vec<Claim>,
@@ -86,8 +89,8 @@ pub(crate) struct Question {
     pub(crate) arm: Spanned<String>,
     /// The arm that it is compared with.
     pub(crate) against: Spanned<String>,
-    /// The other arm's measure; absent where it is the same. Then the arms' medians are compared block
-    /// by block, with the default margin, because different requests cannot be paired.
+    /// The other arm's measure; absent where it is the same. If present, the arms' medians are compared block
+    /// by block, with the default margin, because different requests cannot be paired. Sums need it, too.
     pub(crate) against_measure: Option<Spanned<String>>,
     /// What the claim expects of the arm.
     pub(crate) expect: Spanned<Expect>,
@@ -102,6 +105,18 @@ pub(crate) struct Question {
     pub(crate) within_ms: Option<f64>,
     /// What the comparison shows.
     pub(crate) shows: Option<String>,
+}
+
+/// A measure that a run does not have: the times of others that follow one another, added.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sum {
+    /// The run it is of.
+    pub(crate) run: Option<Spanned<String>>,
+    /// Its label, which no measure of the run has.
+    pub(crate) measure: Spanned<String>,
+    /// The labels of its parts: two or more.
+    pub(crate) of: Vec<Spanned<String>>,
 }
 
 /// The published factors beside ours.
@@ -249,8 +264,24 @@ impl Claims {
         let drawn = claims.drawn().map(|pair| &pair.run);
         let needed = claims.needs.iter().map(|need| &need.run);
         let listed = claims.tables.iter().map(|table| &table.run);
-        for run in asked.chain(drawn).chain(needed).chain(listed).flatten() {
+        let summed = claims.sums.iter().map(|sum| &sum.run);
+        let named = asked.chain(drawn).chain(needed).chain(listed);
+        for run in named.chain(summed).flatten() {
             known(source, "run", run, claims.runs.iter().map(String::as_str))?;
+        }
+        for sum in &claims.sums {
+            let error = |message| Err(source.error(&sum.measure.span(), message));
+            if sum.of.len() < 2 {
+                return error("a sum has two parts or more");
+            }
+            let of_sum = |question: &&Question| question.measure.as_ref() == sum.measure.as_ref();
+            if claims
+                .questions()
+                .filter(of_sum)
+                .any(|q| q.against_measure.is_none())
+            {
+                return error("a comparison of sums needs `against_measure`, e.g. the same sum");
+            }
         }
         for table in &claims.tables {
             let error = |message| Err(source.error(&table.name.span(), message));

@@ -88,6 +88,13 @@ impl CodecQuestion {
     /// Checks what the claim expects.
     pub(crate) fn check(&self, source: &Source<'_>) -> Result<(), ConfigError> {
         let error = |message: &str| Err(source.error(&self.expect.span(), message));
+        let [arm, against] = self
+            .codecs()
+            .map(|(codec, library)| (codec.as_ref(), library.as_ref()));
+        if arm == against {
+            let message = "`against` is the arm itself; name another codec or library";
+            return Err(source.error(&self.against.span(), message));
+        }
         match self.expect.as_ref() {
             Expect::NoDifference | Expect::Within => {
                 error("a claim on codecs expects `faster` or `slower`")

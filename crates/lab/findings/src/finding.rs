@@ -126,6 +126,7 @@ impl Finding {
         };
         let drawn = || claims.drawn().filter(|pair| is_asked(&pair.run));
         let needs = claims.needs.iter().filter(|need| is_asked(&need.run));
+        let sums = claims.sums.iter().filter(|sum| is_asked(&sum.run));
         let tables = || claims.tables.iter().filter(|table| is_asked(&table.run));
         let networks = questions()
             .flat_map(|question| &question.networks)
@@ -138,9 +139,12 @@ impl Finding {
                 run.networks.iter().map(|n| n.name.as_str()),
             )?;
         }
-        let measures = questions()
+        // Parts of sums first: without one there is no sum.
+        let of_questions = questions()
             .flat_map(|question| [Some(&question.measure), question.against_measure.as_ref()])
-            .flatten()
+            .flatten();
+        let measures = (sums.flat_map(|sum| &sum.of))
+            .chain(of_questions)
             .chain(drawn().map(|pair| &pair.measure))
             .chain(tables().flat_map(|table| &table.measures));
         for measure in measures.chain(needs.map(|need| &need.measure)) {

@@ -1,8 +1,6 @@
 //! The index, `README.md`: what to use for which need, how the studies fared, where we contradict them, and whether
 //! commute's own client keeps its promises.
 
-use std::collections::BTreeSet;
-
 use config::ConfigError;
 use report::{Advice, Agreement, count};
 use stats::Verdict;
@@ -16,6 +14,7 @@ use crate::ours::Ours;
 use crate::outcome::Outcome;
 use crate::relation::Relation;
 use crate::run::Network;
+use crate::servers::{A_A_INCONCLUSIVE, ByServer, senders};
 use crate::words::{factor, plain, table};
 
 const HEAD: &str = "\
@@ -36,9 +35,6 @@ named. Unless an arm says otherwise, the server is commute's own, with quinn for
 Cubic, and the queue is the network's. Answers on images and files turn with
 [the server](../docs/reference/other-servers.md) and with the queue: test your own.
 ";
-
-/// Ends the words for a result in a measure in which equal arms could not be shown to be equal.
-const A_A_INCONCLUSIVE: &str = "; A/A check inconclusive";
 
 /// Returns the index.
 pub(crate) fn index(front: Option<&str>, findings: &[Finding]) -> Result<String, ConfigError> {
@@ -218,77 +214,6 @@ fn without(need: &report::Need, except: &[Spanned<String>]) -> report::Need {
     need.undecided.retain(is_kept);
     need.leaning.retain(|leaning| is_kept(&leaning.arm));
     need
-}
-
-/// A need's answers with several servers.
-struct ByServer {
-    agreement: Agreement,
-    /// The slowest and the fastest server in words.
-    range: String,
-    /// The studies that measured them.
-    studies: String,
-}
-
-/// Returns what the senders measured on a network show. `None` if only the study's own was measured.
-fn senders(
-    findings: &[Finding],
-    finding: &Finding,
-    need: &Need,
-    network: &str,
-) -> Result<Option<ByServer>, ConfigError> {
-    let mut found = Vec::new();
-    let mut measured = BTreeSet::new();
-    let mut a_a_check = "";
-    for senders in need.senders.iter().filter(|s| s.network == network) {
-        let studies = || findings.iter().map(|finding| finding.name.as_str());
-        finding.known("study", &senders.study, studies())?;
-        let study = findings.iter().find(|f| f.name == *senders.study.as_ref());
-        let Some(ours) = study.and_then(|study| study.ours.get(senders.run.as_ref())) else {
-            let message = "this run was not made yet";
-            return Err(finding.error(&senders.run.span(), message));
-        };
-        finding.known("measure", &senders.measure, ours.measures())?;
-        measured.insert(senders.study.as_ref().as_str());
-        let against = senders.against.as_ref();
-        let named = senders.named.as_deref().unwrap_or(network);
-        if ours
-            .run
-            .is_a_a_inconclusive(named, senders.measure.as_ref())
-        {
-            a_a_check = A_A_INCONCLUSIVE;
-        }
-        for arm in &senders.arms {
-            let place = ours.place(named, senders.measure.as_ref(), arm.as_ref());
-            let comparison = ours.compare(&place, against);
-            let Some((comparison, ns)) =
-                comparison.and_then(|c| Some((c.verdict, c.difference.value?)))
-            else {
-                let message = format!("{named} has no comparison of it with `{against}`");
-                return Err(finding.error(&arm.span(), message));
-            };
-            let size = match comparison {
-                Verdict::Faster | Verdict::Slower => format!("{} ", report::duration(ns.abs())),
-                _ => String::new(),
-            };
-            let words = format!(
-                "{size}{} ({})",
-                report::verdict_words(comparison),
-                arm.as_ref()
-            );
-            found.push((ns, comparison, words, against));
-        }
-    }
-    found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (Some(slowest), Some(fastest)) = (found.first(), found.last()) else {
-        return Ok(None);
-    };
-    let verdicts: Vec<Verdict> = found.iter().map(|(_, verdict, ..)| *verdict).collect();
-    let (slow, fast, against) = (&slowest.2, &fastest.2, slowest.3);
-    Ok(Some(ByServer {
-        agreement: report::agreement(&verdicts),
-        range: format!("{slow} to {fast}, against {against}{a_a_check}"),
-        studies: Vec::from_iter(measured).join(" and "),
-    }))
 }
 
 /// Returns how sure a recommendation is: its gain over the baseline, or that there is none, and what

@@ -9,7 +9,7 @@
 //!    beside the claims, in two small files.
 //! 3. [`build`] reads `findings/`, and decides the comparisons again by the report's own code
 //!    (`decided`). A page and its run's report thus have the same verdicts and intervals.
-//! 4. Each claim is judged by its rule (`outcome`). `page`, `chart` and `index` only lay out;
+//! 4. Each claim is judged by its rule (`outcome`). `page`, `chart`, `index` and `servers` only lay out;
 //!    sentences get their numbers from the data (`fill`), and so do `tables` in a page that people write, and the
 //!    `front` of the index.
 //!
@@ -38,6 +38,8 @@ mod page;
 mod published;
 mod relation;
 mod run;
+mod servers;
+mod sums;
 mod tables;
 mod words;
 

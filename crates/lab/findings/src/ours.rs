@@ -11,7 +11,7 @@ use crate::decided::Decided;
 use crate::expect::Size;
 use crate::outcome::Outcome;
 use crate::run::Run;
-use crate::{FindingsError, blocks, read, run};
+use crate::{FindingsError, blocks, read, run, sums};
 
 /// Returns the names of the two files that are kept of a run: its header and its values by block.
 pub(crate) fn files(run: &str) -> (String, String) {
@@ -48,7 +48,24 @@ impl Ours {
             )));
         }
         let text = read(&dir.join(&values))?;
-        let values = blocks::parse(&format!("{study}/{values}"), &text)?;
+        let mut values = blocks::parse(&format!("{study}/{values}"), &text)?;
+        for sum in claims
+            .sums
+            .iter()
+            .filter(|sum| claims.run(&sum.run) == name)
+        {
+            if values
+                .medians
+                .keys()
+                .any(|place| place.measure == *sum.measure.as_ref())
+            {
+                return Err(error(format!(
+                    "the run has a measure `{}` of its own",
+                    sum.measure.as_ref()
+                )));
+            }
+            sums::add(&mut values, sum);
+        }
         let of_run = claims
             .questions()
             .filter(|question| claims.run(&question.run) == name);

@@ -149,8 +149,10 @@ fn comparisons(answers: &[Answer<'_>], outcome: fn(Outcome) -> &'static str) -> 
             None => arm.to_owned(),
         };
         let against = match &question.against_measure {
-            Some(measure) => format!("{}, {}", question.against.as_ref(), measure.as_ref()),
-            None => question.against.as_ref().clone(),
+            Some(measure) if measure.as_ref() != question.measure.as_ref() => {
+                format!("{}, {}", question.against.as_ref(), measure.as_ref())
+            }
+            _ => question.against.as_ref().clone(),
         };
         let mut row = vec![
             answer.network.to_owned(),

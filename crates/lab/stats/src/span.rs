@@ -36,6 +36,14 @@ impl Span {
         (self.lo == self.hi).then_some(self.lo)
     }
 
+    /// Returns this plus `other`.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            lo: self.lo + other.lo,
+            hi: self.hi + other.hi,
+        }
+    }
+
     /// Returns this minus `other`.
     pub fn minus(self, other: Self) -> Self {
         Self {
@@ -64,6 +72,15 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_of_censored_times_are_bounds() {
+        let (ten, three) = (Span::at_least(10.0), Span::exact(3.0));
+        assert_eq!(ten.plus(three), Span::at_least(13.0));
+        assert_eq!(three.plus(three), Span::exact(6.0));
+        let below = three.minus(ten);
+        assert_eq!(below.plus(three).hi, -4.0);
+    }
 
     #[test]
     fn differences_of_censored_times_are_bounds() {

@@ -110,6 +110,15 @@ fn answers_depend_on_the_server_where_servers_disagree() {
     let agree = row(&index());
     assert!(!agree.contains("depends on the server"), "{agree}");
     assert!(agree.contains("by server"), "{agree}");
+    // Compared with several arms, each end names its own.
+    let table = "[[table]]\nname = \"images\"";
+    let other = "[[need.sender]]\nstudy = \"made-up\"\nrun = \"made-up\"\nnetwork = \"lan\"\nnamed = \"4g-tether\"\n\
+                 measure = \"first request\"\narms = [\"hyper h1\"]\nagainst = \"quinn h3\"\n\n";
+    copy.edit(claims, table, &(other.to_owned() + table));
+    let both = row(&index());
+    let range =
+        "| 44 ms slower (hyper h1 against quinn h3) to 45 ms faster (quinn h3 against hyper h2) |";
+    assert!(both.contains(range), "{both}");
     for (from, to, error) in [
         (
             "run = \"made-up\"",

@@ -191,7 +191,7 @@ fn mistakes_in_claims_on_codecs_are_errors_with_file_and_line() {
     };
     for (measured, error) in [
         (None, "has no such figure of `list`"),
-        (Some(cost(1)), "has noisy samples only of `list`"),
+        (Some(cost(1)), "has noisy samples of `list`"),
         // Then it is JSON's.
         (
             Some(cost(0)),
@@ -211,6 +211,14 @@ fn mistakes_in_claims_on_codecs_are_errors_with_file_and_line() {
     let found = copy.edit(CLAIMS, "near = \"quic\"", both).error();
     assert!(
         found.contains("`near` and `at_least` exclude each other"),
+        "{found}"
+    );
+    let copy = Copy::new();
+    let json = "against = \"json\"\nagainst_library = \"JSON::XS\"";
+    let itself = "against = \"msgpack\"\nagainst_library = \"Data::MessagePack\"";
+    let found = copy.edit(CLAIMS, json, itself).error();
+    assert!(
+        found.contains("`against` is the arm itself; name another codec or library"),
         "{found}"
     );
     // A codec that another runtime has.

@@ -8,6 +8,7 @@ mod codecs;
 mod copy;
 mod mistakes;
 mod relation;
+mod sums;
 
 use std::fs;
 use std::path::Path;
