@@ -4,6 +4,7 @@
 mod handshakes;
 mod links;
 mod losses;
+mod nagle;
 mod pauses;
 mod receive_windows;
 mod samples;
