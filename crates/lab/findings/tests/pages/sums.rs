@@ -46,7 +46,7 @@ fn mistakes_in_sums_are_errors_with_file_and_line() {
     let error = summed(name, "[\"first request\", \"imagee\"]", &same).error();
     let expected = "claims.toml:105: unknown measure `imagee` (did you mean `image`?)";
     assert!(error.contains(expected), "{error}");
-    let error = summed("warm requests", of, "against_measure = \"warm requests\"").error();
-    let expected = "made-up/made-up.json: the run has a measure `warm requests` of its own";
+    let error = summed("all 4 requests", of, "against_measure = \"all 4 requests\"").error();
+    let expected = "made-up/made-up.json: the run has a measure `all 4 requests` of its own";
     assert!(error.contains(expected), "{error}");
 }
