@@ -107,7 +107,7 @@ pub(crate) fn senders(
     let range = match has_one_rival {
         true => format!("{slowest} to {fastest}, against {}", slowest.against),
         false => {
-            let [slow, fast] = [slowest, fastest].map(|end| end.with_rival());
+            let [slow, fast] = [slowest, fastest].map(BySender::with_rival);
             format!("{slow} to {fast}")
         }
     };
