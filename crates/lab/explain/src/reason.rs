@@ -21,7 +21,7 @@ const PREFACE_BYTES: u64 = 600;
 const LEAST_WINDOW_BYTES: u64 = 4_380;
 /// A kernel sends what it held back within this time after the acknowledgement.
 const HELD_NS: u64 = 1_000_000;
-/// So many packets under way are searched for a short one.
+/// At most so many packets are looked through for those under way, of captures without acknowledgements, too.
 const SEARCHED: usize = 1_000;
 /// No receiver in use gives less credit. HTTP/2's default is 65,535 bytes.
 const LEAST_CREDIT_BYTES: u64 = 16_384;
@@ -204,14 +204,8 @@ fn is_nagle(seen: &Observed<'_>, number: usize, receipt: usize) -> bool {
     }
     let before = (seen.received(number)).received_before(seen.packets, seen.delivery_ns(receipt));
     let acked_before = before.acked.unwrap_or(0);
-    let own = seen.own(number);
-    let earlier = own.sent[..own.sent.partition_point(|&at| at < number)].iter();
-    let mut under_way = (earlier.rev().map(|&at| seen.packet(at)))
-        .take(SEARCHED)
-        .take_while(|packet| packet.end > acked_before)
-        .filter(|packet| packet.has_data)
-        .enumerate();
-    let Some((between, awaited)) = under_way.find(|(_, packet)| is_short(packet)) else {
+    let mut earlier = under_way(seen, number, acked_before).enumerate();
+    let Some((between, awaited)) = earlier.find(|(_, packet)| is_short(packet)) else {
         return false;
     };
     let has_no_other_reason =
@@ -285,14 +279,23 @@ fn has_room(seen: &Observed<'_>, number: usize) -> bool {
     };
     let stopped_ns = seen.packet(last).arrival_ns;
     let acked = received.received_before(seen.packets, stopped_ns + 1).acked;
-    let before = own.sent[..own.sent.partition_point(|&at| at < number)]
-        .iter()
-        .rev();
-    let under_way = before
-        .map(|&at| seen.packet(at))
-        .take_while(|packet| packet.end > acked.unwrap_or(0))
-        .filter(|packet| packet.has_data);
-    under_way.take(INITIAL_WINDOW).count() < INITIAL_WINDOW
+    let earlier = under_way(seen, number, acked.unwrap_or(0));
+    earlier.take(INITIAL_WINDOW).count() < INITIAL_WINDOW
+}
+
+/// Returns the packets with data that were under way before a packet, the latest first, when its peer had acknowledged
+/// so much.
+fn under_way<'a>(
+    seen: &'a Observed<'_>,
+    number: usize,
+    acked: u64,
+) -> impl Iterator<Item = &'a Packet> {
+    let sent = &seen.own(number).sent;
+    let earlier = sent[..sent.partition_point(|&at| at < number)].iter();
+    (earlier.rev().map(|&at| seen.packet(at)))
+        .take(SEARCHED)
+        .take_while(move |packet| packet.end > acked)
+        .filter(|packet| packet.has_data)
 }
 
 /// Reports whether the sender of a packet had lost any of this call before it.
