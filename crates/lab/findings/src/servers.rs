@@ -1,7 +1,6 @@
 //! The same need, sent by several servers: a download's answer must hold for all of them.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use config::ConfigError;
 use report::Agreement;
@@ -32,19 +31,6 @@ struct BySender<'a> {
     arm: &'a str,
     /// The arm that it is compared with.
     against: &'a str,
-}
-
-impl BySender<'_> {
-    /// Returns it in words, with the arm that it is compared with.
-    fn with_rival(&self) -> String {
-        format!("{} ({} against {})", self.words, self.arm, self.against)
-    }
-}
-
-impl fmt::Display for BySender<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.words, self.arm)
-    }
 }
 
 /// Returns what the senders measured on a network show. `None` if only the study's own was measured.
@@ -104,16 +90,19 @@ pub(crate) fn senders(
     };
     let verdicts: Vec<Verdict> = found.iter().map(|sender| sender.verdict).collect();
     let has_one_rival = found.iter().all(|sender| sender.against == slowest.against);
-    let range = match has_one_rival {
-        true => format!("{slowest} to {fastest}, against {}", slowest.against),
-        false => {
-            let [slow, fast] = [slowest, fastest].map(BySender::with_rival);
-            format!("{slow} to {fast}")
-        }
+    let rival = |against: &str| match has_one_rival {
+        true => String::new(),
+        false => format!(" against {against}"),
+    };
+    let [slow, fast] =
+        [slowest, fastest].map(|s| format!("{} ({}{})", s.words, s.arm, rival(s.against)));
+    let shared = match has_one_rival {
+        true => format!(", against {}", slowest.against),
+        false => String::new(),
     };
     Ok(Some(ByServer {
         agreement: report::agreement(&verdicts),
-        range: range + a_a_check,
+        range: format!("{slow} to {fast}{shared}{a_a_check}"),
         studies: Vec::from_iter(measured).join(" and "),
     }))
 }
