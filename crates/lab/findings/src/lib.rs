@@ -8,7 +8,7 @@
 //!    values by block of every comparison (`blocks`) and a header (`run`). [`Data::write`] keeps both
 //!    beside the claims, in two small files.
 //! 3. [`build`] reads `findings/`, and decides the comparisons again by the report's own code
-//!    (`decided`). A page and its run's report thus have the same verdicts and intervals.
+//!    (`decided`, and `sums` for requests that follow one another). A page and its run's report thus have the same verdicts and intervals.
 //! 4. Each claim is judged by its rule (`outcome`). `page`, `chart`, `index` and `servers` only lay out;
 //!    sentences get their numbers from the data (`fill`), and so do `tables` in a page that people write, and the
 //!    `front` of the index.
