@@ -19,7 +19,7 @@ pub(crate) fn reasons(arm: &ArmSummary) -> Vec<String> {
 pub(crate) fn with_reason(words: String, comparison: &Comparison) -> Option<String> {
     let reason = comparison.reason.as_ref()?;
     let join = match reason.outcome {
-        ReasonOutcome::Explained => " ",
+        ReasonOutcome::Explained | ReasonOutcome::Failed => " ",
         _ => "; ",
     };
     Some(words + join + &reason.words)

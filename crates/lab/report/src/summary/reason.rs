@@ -12,7 +12,7 @@ pub struct Reason {
     pub outcome: ReasonOutcome,
     /// The largest parts in words, or why they are no reason.
     pub words: String,
-    /// Number of pairs in the means.
+    /// Number of pairs in the means. Where requests failed: of pairs in which they did.
     pub pairs: usize,
     /// The sum of the differences of all parts, ns.
     pub sum_ns: f64,
@@ -36,6 +36,8 @@ pub enum ReasonOutcome {
     Scattered,
     /// More than a tenth of that half of the pairs lacks parts.
     Incomplete,
+    /// So many requests failed that the size of the difference is unknown.
+    Failed,
 }
 
 /// A part of the time in which two arms differ.

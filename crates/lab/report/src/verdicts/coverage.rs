@@ -24,7 +24,7 @@ pub(crate) fn coverage(measures: &[WhyMeasure], calls: &[&Call]) -> Coverage {
     let is_match = |outcome: &&ReasonOutcome| {
         !matches!(
             outcome,
-            ReasonOutcome::SumDiffers | ReasonOutcome::Incomplete
+            ReasonOutcome::SumDiffers | ReasonOutcome::Incomplete | ReasonOutcome::Failed
         )
     };
     let is_reason = |outcome: &&ReasonOutcome| **outcome == ReasonOutcome::Explained;

@@ -58,13 +58,16 @@ pub(crate) fn pairs(
 }
 
 /// Returns the reason of a comparison's difference, or what contradicts one. `None` unless the arm is faster or
-/// slower by a known time and the pairs have parts.
+/// slower, and either requests failed or the pairs have parts.
 pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64) -> Option<Reason> {
+    if !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) {
+        return None;
+    }
     let is_known = comparison.difference.bound == Bound::Exact;
-    let estimate_ns = comparison.difference.value.filter(|_| is_known)?;
-    if !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower)
-        || pairs.iter().all(|pair| pair.parts.is_none())
-    {
+    let Some(estimate_ns) = comparison.difference.value.filter(|_| is_known) else {
+        return failed(comparison.verdict, &pairs);
+    };
+    if pairs.iter().all(|pair| pair.parts.is_none()) {
         return None;
     }
     pairs.sort_by(|a, b| position(a, estimate_ns).total_cmp(&position(b, estimate_ns)));
@@ -115,6 +118,25 @@ pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64)
     };
     reason.words = reason_words(&reason, estimate_ns, taken.len(), rtt_ns);
     Some(reason)
+}
+
+/// Returns the reason of a difference whose size is unknown: requests of the slower arm failed, which count as at least
+/// their time limit.
+fn failed(verdict: Verdict, pairs: &[Pair]) -> Option<Reason> {
+    let has_failed = |pair: &&Pair| match verdict {
+        Verdict::Slower => pair.difference.hi.is_infinite(),
+        _ => pair.difference.lo.is_infinite(),
+    };
+    let mut reason = Reason {
+        outcome: ReasonOutcome::Failed,
+        words: String::new(),
+        pairs: pairs.iter().filter(has_failed).count(),
+        sum_ns: 0.0,
+        unnamed_ns: 0.0,
+        parts: Vec::new(),
+    };
+    reason.words = reason_words(&reason, f64::INFINITY, pairs.len(), 0);
+    (reason.pairs > 0).then_some(reason)
 }
 
 /// Returns the half of the sorted pairs whose mean difference is nearest to the estimate: neighbours, and of several such

@@ -28,6 +28,10 @@ pub(crate) fn reason_words(reason: &Reason, estimate_ns: f64, taken: usize, rtt_
         ReasonOutcome::Incomplete => {
             format!("no reason: {} of {taken} pairs have parts", reason.pairs)
         }
+        ReasonOutcome::Failed => format!(
+            "because requests of the slower arm failed in {} of {taken} pairs",
+            reason.pairs
+        ),
     }
 }
 

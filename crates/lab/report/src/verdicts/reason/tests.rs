@@ -248,3 +248,33 @@ fn a_link_without_delay_has_no_round_trips() {
         "because no TCP handshake: -50.0 ms; client: -6.0 ms"
     );
 }
+
+#[test]
+fn requests_that_failed_are_the_reason_of_a_difference_of_unknown_size() {
+    let failed = without_parts(Span::at_least(10_000.0 * MS));
+    let of_baseline = without_parts(Span::exact(50.0 * MS).minus(Span::at_least(10_000.0 * MS)));
+    let one = h3_against_h2(0.0)[0].clone();
+    let of = |verdict, pairs: &[Pair]| {
+        let mut comparison = comparison(verdict, 9_000.0);
+        comparison.difference.bound = Bound::AtLeast;
+        reason(&comparison, pairs.to_vec(), RTT_NS).map(|reason| (reason.outcome, reason.words))
+    };
+    let words = "because requests of the slower arm failed in 2 of 3 pairs".to_owned();
+    let expected = Some((ReasonOutcome::Failed, words));
+    assert_eq!(
+        of(
+            Verdict::Slower,
+            &[failed.clone(), one.clone(), failed.clone()]
+        ),
+        expected
+    );
+    assert_eq!(
+        of(
+            Verdict::Faster,
+            &[of_baseline.clone(), one.clone(), of_baseline]
+        ),
+        expected
+    );
+    assert_eq!(of(Verdict::Faster, &[failed.clone(), one.clone()]), None);
+    assert_eq!(of(Verdict::NotFaster, &[failed.clone(), one]), None);
+}
