@@ -171,7 +171,7 @@ impl Walk<'_> {
             self.charge(self.seen.delivery_ns(data), endpoint(packet), Some(number));
             return Next::Delivered(data, under_way);
         }
-        let before = self.before(number);
+        let before = self.before(number, subject);
         let received_ns = before.receipt.map(|at| self.seen.delivery_ns(at));
         let sent_ns = before.previous.map(|at| self.seen.packet(at).arrival_ns);
         if let Some(previous) = before.previous
@@ -202,11 +202,12 @@ impl Walk<'_> {
         if let Some(reason) = reason(&self.seen, subject, receipt, under_way) {
             let is_quic = self.seen.request.http.transport() == Transport::Quic;
             let part = match self.is_delayed_ack(number, before.previous, waited_ns) {
-                true => Part::DelayedAck,
-                false if is_quic && packet.has_data && reason == Part::LossTimer => reason,
+                // A peer that waits for data does not wait for the acknowledgement before it.
+                true if !self.seen.packet(subject).has_data => Part::DelayedAck,
+                _ if is_quic && packet.has_data && reason == Part::LossTimer => reason,
                 // Linux's TCP paces with BBR alone: with Cubic a late packet more likely waited for a core.
-                false if is_quic && self.is_paced(number, received_ns) => Part::Timer,
-                false => endpoint(packet),
+                _ if is_quic && self.is_paced(number, received_ns) => Part::Timer,
+                _ => endpoint(packet),
             };
             self.charge(received_ns, part, Some(number));
             return Next::Delivered(receipt, reason);
@@ -239,8 +240,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns what a packet's sender had sent and received before it.
-    fn before(&self, number: usize) -> Before {
+    /// Returns what a packet's sender had sent and received before it. `subject` is the packet with data that the receipt
+    /// allowed.
+    fn before(&self, number: usize, subject: usize) -> Before {
         let packet = self.seen.packet(number);
         let received = &self.seen.received(number).delivered;
         let latest = |is_wanted: &dyn Fn(&Packet) -> bool| {
@@ -248,7 +250,7 @@ impl Walk<'_> {
         };
         let is_tcp = self.seen.request.http.transport() == Transport::Tcp;
         let receipt = match latest(&|_| true) {
-            _ if self.awaits_request(number) => latest(&|received| self.is_news(received)),
+            _ if self.awaits_request(subject) => latest(&|received| self.is_news(received)),
             // Over TCP an acknowledgement answers data or a probe of a window, and no other acknowledgement.
             Some(last) if is_tcp && !packet.has_data && !is_probe(&self.seen, last) => {
                 latest(&|received| received.has_data)
@@ -363,7 +365,7 @@ impl Walk<'_> {
         is_transfer && had_all && packet.arrival_ns - since_ns >= PACED_NS
     }
 
-    /// Reports whether a packet is an acknowledgement that was delayed.
+    /// Reports whether an acknowledgement was delayed.
     fn is_delayed_ack(&self, number: usize, previous: Option<usize>, waited_ns: u64) -> bool {
         let packet = self.seen.packet(number);
         let acked_before = previous.and_then(|previous| self.seen.packet(previous).acked);
@@ -372,7 +374,7 @@ impl Walk<'_> {
             Transport::Quic => (true, LONGEST_ACK_DELAY_NS),
         };
         let is_late = (DELAYED_ACK_NS..=longest_ns).contains(&waited_ns);
-        !packet.has_data && acknowledges && is_late
+        acknowledges && is_late
     }
 
     /// Reports whether a packet has data that no earlier copy had delivered.

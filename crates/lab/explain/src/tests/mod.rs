@@ -12,6 +12,7 @@ mod senders;
 mod sharing;
 mod tiling;
 mod transfers;
+mod unlogged;
 mod waits;
 
 use std::num::NonZeroU64;
