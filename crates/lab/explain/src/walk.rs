@@ -271,6 +271,7 @@ impl Walk<'_> {
             && self.seen.request.served.is_none()
             && packet.has_data
             && !has_begun(&self.seen, number)
+            && !is_handshake(&self.seen, number)
     }
 
     /// Charges the server's time if a packet is the first of the response, or precedes it.

@@ -179,3 +179,29 @@ fn a_lone_change_of_cipher_is_no_end_of_the_handshake() {
         ]
     );
 }
+
+/// The server sends a chain beyond its initial window (RFC 6928), and the rest on a bare acknowledgement.
+#[test]
+fn a_chain_beyond_the_initial_window_takes_a_round_trip_of_the_handshake() {
+    let mut tape = Tape::new(Transport::Tcp);
+    let connected = tape.open(0);
+    let hello = tape.shake(Up, connected, 500);
+    let mut delivered = 0;
+    for _ in 0..10 {
+        delivered = tape.shake(Down, hello, FULL);
+    }
+    let acked = tape.send(Up, delivered, 0);
+    let flight = tape.send(Down, acked, 500);
+    tape.data(Up, flight, 80);
+    let asked = tape.data(Up, flight, 200);
+    let answered = tape.data(Down, asked, 150);
+    let parts = tape.parts(&request(Transport::Tcp, 0, answered));
+    assert_eq!(
+        present(&parts),
+        [
+            (Part::TcpHandshake, RTT),
+            (Part::TlsHandshake, 2 * RTT),
+            (Part::Exchange, RTT),
+        ]
+    );
+}
