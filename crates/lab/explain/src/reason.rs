@@ -268,9 +268,10 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
 fn has_room(seen: &Observed<'_>, number: usize) -> bool {
     let (own, received) = (seen.own(number), seen.received(number));
     let is_tcp = seen.request.http.transport() == Transport::Tcp;
-    let sent = own.sums_before(number);
     // A timer that takes late packets for lost makes the window smaller, too.
-    let never_shrank = sent.dropped + sent.copies + received.sums_before(number).dropped == 0;
+    let copies = own.sums_before(number).copies;
+    let lost = known_losses(seen, number) + received.sums_before(number).dropped;
+    let never_shrank = copies + lost == 0;
     if !is_tcp || !never_shrank {
         return false;
     }
@@ -298,10 +299,19 @@ fn under_way<'a>(
         .filter(|packet| packet.has_data)
 }
 
-/// Reports whether the sender of a packet had lost any of this call before it.
+/// Reports whether the sender of a packet had lost any of this call before it, and may have known.
 fn has_lost(seen: &Observed<'_>, number: usize) -> bool {
     let own = seen.own(number);
-    own.sums_before(number).dropped > own.sums_until(seen.packets, seen.request.start_ns).dropped
+    let before = own.sums_until(seen.packets, seen.request.start_ns);
+    known_losses(seen, number) > before.dropped
+}
+
+/// Returns how many packets of the connection a sender had lost so long before a packet that it may have known: it learns
+/// of none sooner than a round trip later.
+fn known_losses(seen: &Observed<'_>, number: usize) -> usize {
+    let sent_ns = seen.packet(number).arrival_ns;
+    let known_ns = sent_ns.saturating_sub(seen.rtt_ns);
+    seen.own(number).sums_until(seen.packets, known_ns).dropped
 }
 
 /// Reports whether a sender waited for credit of HTTP/2, which the receipt gave, and not for its congestion window.

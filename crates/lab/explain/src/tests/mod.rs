@@ -7,6 +7,7 @@ mod losses;
 mod nagle;
 mod pauses;
 mod receive_windows;
+mod repairs;
 mod samples;
 mod senders;
 mod sharing;
