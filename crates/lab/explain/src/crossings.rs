@@ -81,10 +81,8 @@ impl Crossings {
 
     /// Returns the number of the last connection from a client's port that had begun by a time.
     pub(crate) fn flow_of(&self, transport: Transport, port: u16, by_ns: u64) -> Option<usize> {
-        let flows = self.of_port.get(&(transport, port))?.iter().rev().copied();
-        let begun_ns = |flow: usize| self.flows[flow].begun_ns(&self.packets);
-        let mut begun = flows.filter(|&flow| begun_ns(flow).is_some_and(|at_ns| at_ns <= by_ns));
-        begun.next()
+        let mut flows = self.of_port.get(&(transport, port))?.iter().rev().copied();
+        flows.find(|&flow| self.flows[flow].begun_ns <= by_ns)
     }
 
     /// Returns the connection of a packet. A SYN begins one unless it repeats that of the last from its port.
@@ -97,7 +95,7 @@ impl Crossings {
         };
         if is_new {
             flows.push(self.flows.len());
-            self.flows.push(Flow::default());
+            self.flows.push(Flow::new(record.arrival_ns));
         }
         flows[flows.len() - 1]
     }

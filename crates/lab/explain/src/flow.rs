@@ -6,8 +6,10 @@ use crate::packet::{Packet, side};
 use crate::tls::{TlsPayload, end_of_tls_handshake};
 
 /// The packets of one connection, up and down.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Flow {
+    /// When its first packet arrived at the link.
+    pub(crate) begun_ns: u64,
     sides: [Side; 2],
     /// TCP with TLS: the client's first packet after its last message of the handshake, or with it.
     pub(crate) last_of_tls_handshake: Option<usize>,
@@ -16,6 +18,16 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// Returns a connection without packets, the first of which arrives at this time.
+    pub(crate) fn new(begun_ns: u64) -> Flow {
+        Flow {
+            begun_ns,
+            sides: Default::default(),
+            last_of_tls_handshake: None,
+            uses_sack: false,
+        }
+    }
+
     /// Returns what was sent in a direction.
     pub(crate) fn side(&self, direction: Direction) -> &Side {
         &self.sides[side(direction)]
@@ -53,12 +65,6 @@ impl Flow {
             (Some(_), _) => up.next(),
             (None, _) => down.next(),
         })
-    }
-
-    /// Returns when its first packet arrived at the link.
-    pub(crate) fn begun_ns(&self, packets: &[Packet]) -> Option<u64> {
-        let first = self.sides.iter().filter_map(|side| side.sent.first());
-        first.map(|&number| packets[number].arrival_ns).min()
     }
 
     /// Returns what was sent in the direction opposite to this one.

@@ -34,22 +34,19 @@ pub(crate) fn reason(seen: &Observed<'_>, number: usize, receipt: usize, under_w
     match seen.packet(number).direction {
         // It acknowledges what the server could send.
         Direction::Up if under_way == Part::AmplificationLimit => under_way,
-        Direction::Up => of_client(seen, number, receipt),
+        Direction::Up => of_client(seen, receipt),
         Direction::Down if is_amplification(seen, number) => Part::AmplificationLimit,
         // The first flight of a handshake is not limited.
-        Direction::Down if under_way == Part::AmplificationLimit => {
-            of_client(seen, number, receipt)
-        }
+        Direction::Down if under_way == Part::AmplificationLimit => of_client(seen, receipt),
         // The client waits for it, and knows what for.
         Direction::Down => under_way,
     }
 }
 
-fn of_client(seen: &Observed<'_>, number: usize, receipt: usize) -> Part {
-    let opens = seen.packet(number).is_syn || seen.packet(receipt).is_syn;
+fn of_client(seen: &Observed<'_>, receipt: usize) -> Part {
     match seen.request.http.transport() {
         Transport::Quic => Part::QuicHandshake,
-        Transport::Tcp if opens => Part::TcpHandshake,
+        Transport::Tcp if seen.packet(receipt).is_syn => Part::TcpHandshake,
         Transport::Tcp => Part::TlsHandshake,
     }
 }
@@ -67,5 +64,5 @@ fn is_amplification(seen: &Observed<'_>, number: usize) -> bool {
     let paused_ns = seen.packet(last).arrival_ns;
     let received = seen.received(number);
     let received = received.received_before(seen.packets, paused_ns + 1).bytes;
-    received > 0 && sent.bytes + u64::from(packet.payload_bytes) > AMPLIFICATION * received
+    sent.bytes + u64::from(packet.payload_bytes) > AMPLIFICATION * received
 }

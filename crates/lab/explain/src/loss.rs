@@ -113,10 +113,8 @@ fn flight_was_lost(seen: &Observed<'_>, number: usize, previous: usize) -> bool 
 fn answer_was_lost(seen: &Observed<'_>, from: usize, to: usize) -> bool {
     let answers = seen.received(to);
     let dropped = |number: usize| answers.sums_before(number).dropped_data;
-    let Some(before_ns) = seen.request.start_ns.checked_sub(1) else {
-        return dropped(to) > dropped(from);
-    };
-    let before = answers.sums_until(seen.packets, before_ns).dropped_data;
+    let before_ns = seen.request.start_ns.checked_sub(1);
+    let before = before_ns.map_or(0, |ns| answers.sums_until(seen.packets, ns).dropped_data);
     dropped(to) > dropped(from).max(before)
 }
 

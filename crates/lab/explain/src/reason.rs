@@ -38,14 +38,11 @@ enum Phase {
 
 impl Phase {
     fn of(seen: &Observed<'_>, number: usize, receipt: usize) -> Phase {
-        let (packet, received) = (seen.packet(number), seen.packet(receipt));
-        if packet.is_syn
-            || received.is_syn
-            || is_handshake(seen, receipt)
-            || is_handshake(seen, number)
-        {
+        let opens = seen.packet(receipt).is_syn;
+        if opens || is_handshake(seen, receipt) || is_handshake(seen, number) {
             return Phase::Handshake;
         }
+        let packet = seen.packet(number);
         let is_request = match packet.direction {
             Direction::Up => is_request(seen, packet),
             Direction::Down => !is_response(seen, packet),
@@ -113,7 +110,7 @@ pub(crate) fn reason(
         (Direction::Up, Phase::Request) => of_request(seen, number, receipt),
         (Direction::Down, Phase::Response) if is_answer(seen, number, receipt) => {
             let is_request = seen.packet(receipt).has_data;
-            (is_request || !has_begun(seen, number)).then_some(Part::Exchange)
+            is_request.then_some(Part::Exchange)
         }
         (Direction::Down, Phase::Response)
             if has_begun(seen, number) || was_held_back(seen, packet) =>
@@ -250,7 +247,7 @@ fn window(seen: &Observed<'_>, number: usize, receipt: usize) -> Option<Part> {
     if receive_window::was_full(seen, number, receipt) {
         return Some(Part::ReceiveWindow);
     }
-    let waited_for_credit = app_limited.is_none() && waited_for_credit(seen, number, receipt);
+    let waited_for_credit = waited_for_credit(seen, number, receipt);
     // Of a server's sender less is known: one that paces holds back what its window has room for.
     let is_sure = !was_handed_over || seen.packet(number).direction == Direction::Up;
     if is_sure && !waited_for_credit && has_room(seen, number) {

@@ -28,7 +28,7 @@ fn was_full_at(seen: &Observed<'_>, number: usize, ns: u64) -> bool {
         own.sent.partition_point(|&at| at <= number),
     ];
     let mut later = own.sent[begin..end].iter().map(|&at| seen.packet(at));
-    let next = later.find(|packet| packet.payload_bytes > 0 && packet.end > sent_end);
+    let next = later.find(|packet| packet.end > sent_end);
     let (Some(next), Some(edge)) = (next, edge_at(ns)) else {
         return false;
     };
@@ -40,7 +40,7 @@ pub(crate) fn is_probe(seen: &Observed<'_>, number: usize) -> bool {
     let packet = seen.packet(number);
     let known = (seen.received(number)).received_before(seen.packets, packet.arrival_ns + 1);
     let sent = seen.own(number).sums_before(number);
-    packet.payload_bytes <= 1 && !packet.is_syn && known.edge.is_some_and(|edge| edge <= sent.end)
+    packet.payload_bytes <= 1 && known.edge.is_some_and(|edge| edge <= sent.end)
 }
 
 /// Returns the data that a receiver had not read for so long that its window was full, if a packet is the update that

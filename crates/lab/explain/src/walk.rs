@@ -90,15 +90,12 @@ impl Walk<'_> {
         let packet = packet.map(|number| self.seen.packet(number).index);
         let to_ns = self.at_ns;
         self.at_ns = from_ns;
-        match self.steps.last_mut() {
-            Some(later) if later.part == part && later.packet == packet => later.from_ns = from_ns,
-            _ => self.steps.push(Step {
-                from_ns,
-                to_ns,
-                part,
-                packet,
-            }),
-        }
+        self.steps.push(Step {
+            from_ns,
+            to_ns,
+            part,
+            packet,
+        });
     }
 
     fn back(&mut self) {
