@@ -205,3 +205,36 @@ fn a_chain_beyond_the_initial_window_takes_a_round_trip_of_the_handshake() {
         ]
     );
 }
+
+/// A client that sends its request when a bare acknowledgement has come, or when it had sent more than a preface, waits for
+/// its application, and for no SETTINGS.
+#[test]
+fn only_a_frame_after_a_preface_can_be_settings() {
+    for (preface_bytes, frame_bytes, waited) in [
+        (150, 60, Part::Settings),
+        (150, 0, Part::Client),
+        (700, 60, Part::Client),
+    ] {
+        let mut tape = Tape::new(Transport::Tcp);
+        let connected = tape.open(0);
+        let hello = tape.shake(Up, connected, 500);
+        let secured = tape.shake(Down, hello, FULL);
+        let preface = tape.send(Up, secured + MS, preface_bytes);
+        let frame = tape.send(Down, preface, frame_bytes);
+        let asked = tape.send(Up, frame, 300);
+        let answered = tape.send(Down, asked, 150);
+        let parts = tape.parts(&Request {
+            secured_ns: Some(secured),
+            nodelay: [true; 2],
+            served: served(asked, asked),
+            ..request(Transport::Tcp, 0, answered)
+        });
+        let client_ns = match waited {
+            Part::Settings => MS,
+            _ => RTT + MS,
+        };
+        let of = [Part::Settings, Part::Client].map(|part| parts[part]);
+        let expected = [RTT + MS - client_ns, client_ns];
+        assert_eq!(of, expected, "{preface_bytes} {frame_bytes}");
+    }
+}

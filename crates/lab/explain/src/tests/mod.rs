@@ -5,6 +5,7 @@ mod handshakes;
 mod links;
 mod losses;
 mod nagle;
+mod pacing;
 mod pauses;
 mod receive_windows;
 mod repairs;

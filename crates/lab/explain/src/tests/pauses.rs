@@ -93,6 +93,19 @@ fn a_sender_whose_window_may_be_full_waits_for_it() {
     }
 }
 
+/// A server probes an idle connection with the sequence number before the next (RFC 9293 section 3.8.4). It repeats nothing.
+#[test]
+fn a_probe_of_an_idle_connection_leaves_the_window_as_it_was() {
+    let after_probe = waits_after(9, |tape| {
+        let acked = tape.send(Up, 100 * MS, 0);
+        tape.send(Down, acked, FULL);
+        let probed = tape.send(Down, 300 * MS, 0);
+        tape.last().seq -= 1;
+        tape.send(Up, probed, 0);
+    });
+    assert_eq!(after_probe, [0, RTT + MS]);
+}
+
 /// Ten packets fill the window that a connection begins with. Two acknowledgements of half of them each come at once, and the
 /// sender goes on after both.
 #[test]
@@ -123,32 +136,6 @@ fn a_sender_that_has_all_waits_for_its_window() {
     assert_eq!(parts[Part::CongestionWindow], RTT, "{parts:?}");
 }
 
-/// Gaps of 2 ms between packets that the server had handed over together.
-#[test]
-fn packets_that_leave_one_by_one_are_paced() {
-    let mut tape = Tape::new(Transport::Quic);
-    let start = 500 * MS;
-    let asked = tape.send(Up, start, 200);
-    let mut end = 0;
-    for number in 0..9 {
-        end = tape.send(Down, asked + 2 * number * MS, FULL);
-    }
-    let request = request(Transport::Quic, start, end);
-    let parts = tape.parts(&Request {
-        served: served(asked, asked),
-        ..request
-    });
-    assert_eq!(
-        present(&parts),
-        [(Part::Exchange, RTT), (Part::Timer, 16 * MS)]
-    );
-    let written_one_by_one = tape.parts(&Request {
-        served: responding(asked, asked, asked + 16 * MS),
-        ..request
-    });
-    assert_eq!(written_one_by_one[Part::Server], 16 * MS);
-}
-
 /// An application that writes the second half of its request 40 ms after the first.
 #[test]
 fn a_client_that_writes_late_is_charged_for_it() {
@@ -177,6 +164,29 @@ fn a_client_that_writes_late_is_charged_for_it() {
         });
         assert_eq!(parts[Part::Timer], 40 * MS, "{parts:?}");
     }
+}
+
+/// A request of less than a full packet fits into every window (RFC 9002 section 7.2): its client writes its second part when
+/// an acknowledgement comes.
+#[test]
+fn a_small_request_in_two_packets_waits_for_no_window() {
+    let mut tape = Tape::new(Transport::Quic);
+    tape.send(Down, 400 * MS, FULL);
+    let start = 500 * MS;
+    let head = tape.send(Up, start, 500);
+    let acked = tape.send(Down, head, 30);
+    let asked = tape.send(Up, acked, 800);
+    let answered = tape.send(Down, asked, 150);
+    let parts = tape.parts(&Request {
+        request_bytes: 1_300,
+        served: Some(Served {
+            received_ns: Some(asked),
+            ..served(head, asked).unwrap()
+        }),
+        ..request(Transport::Quic, start, answered)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::Client, RTT)];
+    assert_eq!(present(&parts), expected);
 }
 
 /// An upload of more than one window: its rounds are those of a window, and no exchange.

@@ -158,6 +158,23 @@ fn room_for_the_next_segment_is_room() {
     }
 }
 
+/// The window holds ten segments. The acknowledgement of the first makes room for just one more.
+#[test]
+fn a_segment_that_just_fits_waited_for_its_room() {
+    let mut tape = with_options([UNSCALED; 2]);
+    tape.windows[0] = 10 * FULL;
+    let (start, asked) = ask(&mut tape);
+    let first = tape.send(Down, asked, FULL);
+    for _ in 0..9 {
+        tape.send(Down, asked + 5 * MS, FULL);
+    }
+    let acked = tape.send(Up, first, 0);
+    let end = tape.send(Down, acked, FULL);
+    let parts = of_response(&tape, start, asked, end);
+    let expected = [(Part::Exchange, RTT), (Part::ReceiveWindow, RTT)];
+    assert_eq!(present(&parts), expected);
+}
+
 /// Two acknowledgements come 0.5 ms apart, and the server handles both together.
 #[test]
 fn acknowledgements_that_are_handled_together_open_the_window_together() {
@@ -171,6 +188,51 @@ fn acknowledgements_that_are_handled_together_open_the_window_together() {
     let end = tape.send(Down, second, FULL);
     let parts = of_response(&tape, start, asked, end);
     assert_eq!(parts[Part::ReceiveWindow], RTT, "{parts:?}");
+}
+
+/// The client acknowledges the segments that filled its window late: its host is late, or delays the acknowledgement.
+#[test]
+fn a_late_acknowledgement_that_opens_the_window_is_late_itself() {
+    for (late_ms, part) in [(3, Part::Client), (40, Part::DelayedAck)] {
+        let mut tape = with_options([UNSCALED; 2]);
+        let (start, asked) = ask(&mut tape);
+        let mut delivered = 0;
+        for _ in 0..HELD {
+            delivered = tape.send(Down, asked, FULL);
+        }
+        let acked = tape.send(Up, delivered + late_ms * MS, 0);
+        let end = tape.send(Down, acked, FULL);
+        let parts = of_response(&tape, start, asked, end);
+        assert_eq!(parts[part], late_ms * MS, "{parts:?}");
+        assert_eq!(parts[Part::ReceiveWindow], RTT, "{parts:?}");
+    }
+}
+
+/// The request fills the server's receive window, which does not open. What the client acknowledges then probes nothing.
+#[test]
+fn an_acknowledgement_into_a_full_window_is_no_probe_that_anyone_awaits() {
+    let mut tape = with_options([UNSCALED; 2]);
+    tape.windows[1] = 200;
+    let opened = tape.open(0);
+    tape.send(Up, opened, 0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.windows[1] = 0;
+    let mut delivered = 0;
+    for _ in 0..10 {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    let acked = tape.send(Up, delivered + 3 * MS, 0);
+    let end = tape.send(Down, acked, FULL);
+    let parts = of_response(&tape, start, asked, end);
+    assert_eq!(
+        present(&parts),
+        [
+            (Part::Exchange, RTT),
+            (Part::CongestionWindow, RTT),
+            (Part::Client, 3 * MS),
+        ]
+    );
 }
 
 /// The client's application reads 400 ms late: its window is closed until then. The server may probe it meanwhile, with
@@ -218,7 +280,7 @@ fn asked_bytes(tape: &Tape) -> u32 {
 /// The client opens its window only when it is asked: a timer of the server is what made it.
 #[test]
 fn a_window_that_a_probe_opens_was_full() {
-    for first_is_lost in [false, true] {
+    for (first_is_lost, probe_bytes) in [(false, 0), (true, 0), (false, 1)] {
         let mut tape = with_options([UNSCALED; 2]);
         tape.windows[0] = 10 * FULL;
         let (start, asked) = ask(&mut tape);
@@ -227,25 +289,29 @@ fn a_window_that_a_probe_opens_was_full() {
         if first_is_lost {
             tape.lose(Down, closed + 100 * MS, 0);
         }
-        let probed = tape.send(Down, closed + 200 * MS, 0);
+        let next = asked_bytes(&tape);
+        let probed = tape.send(Down, closed + 200 * MS, probe_bytes);
         tape.windows[0] = u16::MAX;
         let opened = tape.send(Up, probed, 0);
+        tape.last().ack = next;
         let end = tape.send(Down, opened, FULL);
+        tape.last().seq = next;
         let parts = of_response(&tape, start, asked, end);
         let expected = [
             (Part::Exchange, RTT),
             (Part::ReceiveWindow, 2 * RTT + 200 * MS),
         ];
-        assert_eq!(present(&parts), expected, "{first_is_lost}");
+        assert_eq!(present(&parts), expected, "{first_is_lost} {probe_bytes}");
     }
 }
 
-/// An upload into a server's window of 64 KiB.
-#[test]
-fn an_upload_waits_for_the_servers_window() {
-    let mut tape = with_options([UNSCALED; 2]);
+/// Sends an upload of `HELD` segments and as many again, the second half on an acknowledgement.
+fn upload(mut tape: Tape, window_of_syn: u16) -> Vec<(Part, u64)> {
+    let window = std::mem::replace(&mut tape.windows[1], window_of_syn);
     let opened = tape.open(0);
+    tape.windows[1] = window;
     tape.send(Up, opened, 0);
+    tape.send(Down, opened + DELAY, 0);
     let start = 500 * MS;
     let (mut at_ns, mut received) = (start, 0);
     for _ in 0..2 {
@@ -265,10 +331,22 @@ fn an_upload_waits_for_the_servers_window() {
         }),
         ..request(Transport::Tcp, start, answered)
     });
+    present(&parts)
+}
+
+#[test]
+fn an_upload_waits_for_the_servers_window() {
     let expected = [
         (Part::Exchange, RTT),
         (Part::ReceiveWindow, RTT),
         (Part::Server, MS),
     ];
-    assert_eq!(present(&parts), expected);
+    let full = upload(with_options([UNSCALED; 2]), u16::MAX);
+    assert_eq!(full, expected);
+    // The window of a SYN is never scaled (RFC 7323 section 2.2). Later ones are 511 << 7, which is 65,408.
+    let small = Tape {
+        windows: [u16::MAX, 511],
+        ..with_options([scaled(7); 2])
+    };
+    assert_eq!(upload(small, u16::MAX), expected);
 }

@@ -51,6 +51,28 @@ fn a_call_over_http_1_waits_for_its_turn() {
     assert_eq!(present(&tape.parts(&waiting)), expected);
 }
 
+/// A client over HTTP/1.1 that sends its request 10 ms after an earlier response, or when an acknowledgement has come, was not
+/// waiting for its turn.
+#[test]
+fn a_client_whose_connection_is_free_does_not_wait_for_its_turn() {
+    for (payload, late_ms) in [(FULL, 10), (0, 0)] {
+        let mut tape = Tape::new(Transport::Tcp);
+        let start = tape.open(0) + 500 * MS;
+        tape.send(Up, start - 20 * MS, 200);
+        let received = tape.send(Down, start + 60 * MS - DELAY, payload);
+        let asked = tape.send(Up, received + late_ms * MS, 200);
+        let answered = tape.send(Down, asked, 150);
+        let parts = tape.parts(&Request {
+            http: Http::One,
+            nodelay: [true; 2],
+            served: served(asked, asked),
+            ..request(Transport::Tcp, start, answered)
+        });
+        let expected = [(Part::Exchange, RTT), (Part::Client, (60 + late_ms) * MS)];
+        assert_eq!(present(&parts), expected);
+    }
+}
+
 /// A request on an open connection that is sent right after something of another response had come.
 #[test]
 fn a_warm_request_never_waits_for_settings() {

@@ -28,12 +28,18 @@ fn a_window_that_grows_costs_round_trips() {
     let asked = tape.send(Up, start, 200);
     // 10 + 20 + 40 of 70 packets.
     let end = slow_start(&mut tape, asked, 70, 10);
-    let parts = tape.parts(&Request {
-        served: served(asked, asked),
-        ..request(Transport::Tcp, start, end)
-    });
-    let expected = [(Part::Exchange, RTT), (Part::CongestionWindow, 2 * RTT)];
-    assert_eq!(present(&parts), expected);
+    // Not every server reports when it began to respond.
+    for responded_ns in [Some(asked), None] {
+        let parts = tape.parts(&Request {
+            served: Some(Served {
+                responded_ns,
+                ..served(asked, asked).unwrap()
+            }),
+            ..request(Transport::Tcp, start, end)
+        });
+        let expected = [(Part::Exchange, RTT), (Part::CongestionWindow, 2 * RTT)];
+        assert_eq!(present(&parts), expected, "{responded_ns:?}");
+    }
 }
 
 /// The client acknowledges everything, and gives credit later. The server may acknowledge that in a packet of its own.

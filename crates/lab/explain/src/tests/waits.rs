@@ -81,71 +81,57 @@ fn the_response_to_an_upload_waits_for_its_last_byte() {
     assert_eq!(parts[Part::Client], 70 * MS, "{parts:?}");
 }
 
-/// A server of the user's own has no log.
+/// An acknowledgement that comes some milliseconds after the data is late by its host. TCP delays one for less than 500 ms
+/// (RFC 1122 section 4.2.3.2), and QUIC for 25 ms unless it says otherwise (RFC 9000 section 18.2).
 #[test]
-fn without_a_log_the_server_is_between_its_packets() {
-    let mut tape = Tape::new(Transport::Tcp);
-    tape.open(0);
-    let start = 500 * MS;
-    let asked = tape.send(Up, start, 200);
-    let answered = tape.send(Down, asked + 7 * MS, 150);
-    let parts = tape.parts(&request(Transport::Tcp, start, answered));
-    assert_eq!(parts[Part::Server], 7 * MS);
-    assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
-}
-
-/// A server without a log sends session tickets before its response. They fill no window, whatever they are followed by:
-/// the request, or their acknowledgement.
-#[test]
-fn without_a_log_a_response_after_tickets_is_an_answer() {
-    for think_ms in [1, 51] {
-        let mut tape = Tape::new(Transport::Tcp);
-        let connected = tape.open(0);
-        let hello = tape.shake(Up, connected, 500);
-        let first = tape.shake(Down, hello, FULL);
-        // The client answers the hello before it has the rest of the flight.
-        let flight = tape.send(Down, hello + MS, 500);
-        tape.change_cipher(Up, first);
-        tape.data(Up, flight + MS, 80);
-        let asked = tape.data(Up, flight + MS, 200);
-        let tickets = tape.data(Down, asked, FULL);
-        tape.send(Up, tickets, 0);
-        let answered = tape.data(Down, asked + think_ms * MS, 150);
-        let parts = tape.parts(&request(Transport::Tcp, 0, answered));
-        assert_eq!(
-            present(&parts),
-            [
-                (Part::TcpHandshake, RTT),
-                (Part::TlsHandshake, RTT),
-                (Part::Exchange, RTT),
-                (Part::Client, MS),
-                (Part::Server, (think_ms + 1) * MS),
-            ],
-            "{think_ms} ms"
-        );
+fn an_acknowledgement_is_delayed_for_a_time_that_its_transport_allows() {
+    for (transport, waited_ms, is_delayed) in [
+        (Transport::Tcp, 3, false),
+        (Transport::Tcp, 40, true),
+        (Transport::Tcp, 200, true),
+        (Transport::Tcp, 600, false),
+        (Transport::Quic, 3, false),
+        (Transport::Quic, 25, true),
+        (Transport::Quic, 40, false),
+    ] {
+        let mut tape = Tape::new(transport);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let mut delivered = 0;
+        for _ in 0..10 {
+            delivered = tape.send(Down, asked, FULL);
+        }
+        // In one packet or in two.
+        tape.send(Up, delivered + waited_ms * MS, 0);
+        let acked = tape.send(Up, delivered + waited_ms * MS, 0);
+        let end = tape.send(Down, acked, FULL);
+        let parts = tape.parts(&Request {
+            served: served(asked, asked),
+            ..request(transport, start, end)
+        });
+        let waited = match is_delayed {
+            true => Part::DelayedAck,
+            false => Part::Client,
+        };
+        assert_eq!(parts[waited], waited_ms * MS, "{transport:?} {parts:?}");
+        assert_eq!(parts[Part::CongestionWindow], RTT, "{parts:?}");
     }
 }
 
-/// Without a log, the window of a long response is known by its pauses; the round trip of its request is the exchange.
+/// The client decodes the response for 52 ms. The server's acknowledgement of its credit arrives just before the end.
 #[test]
-fn without_a_log_a_long_response_waits_for_its_window() {
-    let mut tape = Tape::new(Transport::Tcp);
-    tape.open(0);
+fn an_acknowledgement_just_before_the_end_completes_nothing() {
+    let mut tape = Tape::new(Transport::Quic);
     let start = 500 * MS;
     let asked = tape.send(Up, start, 200);
-    let mut last = 0;
-    for _ in 0..10 {
-        last = tape.send(Down, asked + MS, FULL);
-    }
-    let acked = tape.send(Up, last, 0);
-    let answered = tape.send(Down, acked, FULL);
-    let parts = tape.parts(&request(Transport::Tcp, start, answered));
-    assert_eq!(
-        present(&parts),
-        [
-            (Part::Exchange, RTT),
-            (Part::CongestionWindow, RTT),
-            (Part::Server, MS),
-        ]
-    );
+    let answered = tape.send(Down, asked, FULL);
+    let credited = tape.send(Up, answered, 100);
+    let acked = tape.send(Down, credited, 30);
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Quic, start, acked + 2 * MS)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::Client, RTT + 2 * MS)];
+    assert_eq!(present(&parts), expected);
 }
