@@ -24,7 +24,7 @@ pub(crate) fn is_handshake(seen: &Observed<'_>, number: usize) -> bool {
         (Transport::Tcp, Some(secured_ns)) => at_ns <= secured_ns,
         (Transport::Tcp, None) => {
             let last = seen.flow.last_of_tls_handshake;
-            packet.payload_bytes > 0 && last.is_some_and(|last| number <= last)
+            last.is_some_and(|last| number <= last)
         }
     }
 }
