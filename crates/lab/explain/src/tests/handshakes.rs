@@ -213,7 +213,8 @@ fn only_a_frame_after_a_preface_can_be_settings() {
     for (preface_bytes, frame_bytes, waited) in [
         (150, 60, Part::Settings),
         (150, 0, Part::Client),
-        (700, 60, Part::Client),
+        (600, 60, Part::Settings),
+        (601, 60, Part::Client),
     ] {
         let mut tape = Tape::new(Transport::Tcp);
         let connected = tape.open(0);

@@ -158,6 +158,23 @@ fn room_for_the_next_segment_is_room() {
     }
 }
 
+/// Data of the client opens the window. The server acknowledges it in a packet of its own before it goes on.
+#[test]
+fn an_acknowledgement_of_the_sender_takes_no_room() {
+    let mut tape = with_options([UNSCALED; 2]);
+    let (start, asked) = ask(&mut tape);
+    let mut delivered = 0;
+    for _ in 0..HELD {
+        delivered = tape.send(Down, asked, FULL);
+    }
+    let opened = tape.send(Up, delivered, 30);
+    tape.send(Down, opened, 0);
+    let end = tape.send(Down, opened, FULL);
+    let parts = of_response(&tape, start, asked, end);
+    let expected = [(Part::Exchange, RTT), (Part::ReceiveWindow, RTT)];
+    assert_eq!(present(&parts), expected);
+}
+
 /// The window holds ten segments. The acknowledgement of the first makes room for just one more.
 #[test]
 fn a_segment_that_just_fits_waited_for_its_room() {
@@ -268,6 +285,26 @@ fn a_client_that_reads_late_is_charged_until_it_opens_its_window() {
     }
 }
 
+/// The segments that fill the window come 2 ms apart: the client's application is late from the last of them on.
+#[test]
+fn a_client_reads_late_after_all_that_it_acknowledges() {
+    let mut tape = with_options([UNSCALED; 2]);
+    tape.windows[0] = 10 * FULL;
+    let (start, asked) = ask(&mut tape);
+    tape.windows[0] = 0;
+    let mut delivered = 0;
+    for number in 0..10 {
+        delivered = tape.send(Down, asked + 2 * number * MS, FULL);
+    }
+    tape.send(Up, delivered, 0);
+    tape.windows[0] = u16::MAX;
+    let opened = tape.send(Up, delivered + 400 * MS, 0);
+    let end = tape.send(Down, opened, FULL);
+    let parts = of_response(&tape, start, asked, end);
+    assert_eq!(parts[Part::Client], 400 * MS, "{parts:?}");
+    assert_eq!(parts[Part::ReceiveWindow], RTT, "{parts:?}");
+}
+
 /// Returns the sequence number that the server sends next.
 fn asked_bytes(tape: &Tape) -> u32 {
     let down = tape
@@ -302,6 +339,9 @@ fn a_window_that_a_probe_opens_was_full() {
             (Part::ReceiveWindow, 2 * RTT + 200 * MS),
         ];
         assert_eq!(present(&parts), expected, "{first_is_lost} {probe_bytes}");
+        // The byte of a probe comes again with those after it.
+        let is_copy = |packet: &packet::Packet| packet.first_copy.is_some();
+        assert!(!tape.crossings().packets.last().is_some_and(is_copy));
     }
 }
 

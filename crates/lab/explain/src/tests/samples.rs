@@ -175,3 +175,30 @@ fn a_server_tells_which_window_it_waited_for() {
     assert_eq!(waits(Some((1 - ms, true)), true), credit);
     assert_eq!(waits(Some((0, true)), false), application);
 }
+
+/// The server writes the end of its response, which is lost, 2 ms before an acknowledgement of what came before. Another
+/// packet leaves then. The probe for a lost tail comes a round trip later, or more (RFC 9002 section 6.2).
+#[test]
+fn a_tail_that_was_just_lost_is_not_repaired() {
+    let mut tape = Tape::new(Transport::Quic);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let delivered = (0..5).map(|_| tape.send(Down, asked, FULL)).max().unwrap();
+    let acked = tape.send(Up, delivered, 30);
+    tape.lose(Down, acked - 2 * MS, FULL);
+    let end = tape.send(Down, acked, FULL);
+    let sample = SenderSample {
+        at_ns: acked,
+        app_limited: true,
+    };
+    let parts = tape.parts(&Request {
+        served: responding(asked, asked, acked - 2 * MS),
+        sender: Some(SenderLog {
+            samples: &[sample],
+            was_blocked: false,
+        }),
+        ..request(Transport::Quic, start, end)
+    });
+    let expected = [(Part::Exchange, RTT), (Part::Server, RTT)];
+    assert_eq!(present(&parts), expected);
+}

@@ -160,7 +160,7 @@ fn without_a_log_a_response_waits_for_nothing_that_its_server_acknowledged() {
 /// the client that comes sooner is answered.
 #[test]
 fn without_a_log_credit_ends_a_wait_only_after_16_kib() {
-    for (segments, is_credit) in [(11, false), (12, true)] {
+    for (bytes, is_credit) in [(16_384, false), (16_385, true)] {
         let mut tape = Tape::new(Transport::Tcp);
         tape.open(0);
         let early = tape.send(Up, 100 * MS, 200);
@@ -169,15 +169,32 @@ fn without_a_log_credit_ends_a_wait_only_after_16_kib() {
         let start = 500 * MS;
         let asked = tape.send(Up, start, 200);
         let mut delivered = 0;
-        for _ in 0..segments {
+        for _ in 0..bytes / FULL {
             delivered = tape.send(Down, asked, FULL);
         }
+        tape.send(Down, asked, bytes % FULL);
         tape.send(Up, delivered, 0);
         let credited = tape.send(Up, delivered + MS, 30);
         let end = tape.send(Down, credited, FULL);
         let parts = tape.parts(&request(Transport::Tcp, start, end));
         assert_eq!(parts[Part::FlowControl] > 0, is_credit, "{parts:?}");
     }
+}
+
+/// Every sender may have three segments of 1,460 bytes under way (RFC 3390 section 1): a message that comes then is answered.
+#[test]
+fn without_a_log_a_message_after_two_segments_is_answered() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    tape.send(Down, asked, 1_460);
+    let delivered = tape.send(Down, asked, 1_460);
+    let message = tape.send(Up, delivered, 200);
+    let end = tape.send(Down, message, 1_460);
+    let parts = tape.parts(&request(Transport::Tcp, start, end));
+    assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+    assert_eq!(parts[Part::Server], 0, "{parts:?}");
 }
 
 /// After a timeout the window holds one segment (RFC 5681 section 3.1), so that little is under way.

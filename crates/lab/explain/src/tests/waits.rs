@@ -135,3 +135,41 @@ fn an_acknowledgement_just_before_the_end_completes_nothing() {
     let expected = [(Part::Exchange, RTT), (Part::Client, RTT + 2 * MS)];
     assert_eq!(present(&parts), expected);
 }
+
+/// A receiver acknowledges a segment beyond a gap at once (RFC 5681 section 4.2). Such an acknowledgement that comes 20 ms
+/// later is late by its host.
+#[test]
+fn an_acknowledgement_of_a_segment_beyond_a_gap_is_not_delayed() {
+    let mut tape = Tape::new(Transport::Tcp);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let first = tape.send(Down, asked, FULL);
+    tape.send(Up, first, 0);
+    tape.lose(Down, asked + MS, FULL);
+    let lost = tape.last().seq;
+    let beyond = tape.send(Down, asked + MS, FULL);
+    let acked = tape.send(Up, beyond + 20 * MS, 0);
+    tape.last().ack = lost;
+    let end = tape.send(Down, acked, FULL);
+    tape.last().seq = lost;
+    let parts = tape.parts(&Request {
+        served: served(asked, asked),
+        ..request(Transport::Tcp, start, end)
+    });
+    let of = [Part::LossFast, Part::DelayedAck, Part::Client].map(|part| parts[part]);
+    assert_eq!(of, [RTT, 0, 20 * MS], "{parts:?}");
+}
+
+/// An acknowledgement of QUIC with a few ranges has at most 55 bytes (RFC 9000 section 17.3, RFC 9001 section 5.3).
+#[test]
+fn a_packet_of_quic_is_an_acknowledgement_up_to_its_size() {
+    let mut tape = Tape::new(Transport::Quic);
+    tape.send(Up, 0, 55);
+    tape.send(Up, 0, 56);
+    let packets = tape.crossings().packets;
+    assert_eq!(
+        [&packets[0], &packets[1]].map(|p| p.has_data),
+        [false, true]
+    );
+}
