@@ -206,8 +206,8 @@ fn a_chain_beyond_the_initial_window_takes_a_round_trip_of_the_handshake() {
     );
 }
 
-/// A client that sends its request when a bare acknowledgement has come, or when it had sent more than a preface, waits for
-/// its application, and for no SETTINGS.
+/// A client sends its request when a bare acknowledgement has come, or after more than a preface. It waited for its
+/// application.
 #[test]
 fn only_a_frame_after_a_preface_can_be_settings() {
     for (preface_bytes, frame_bytes, waited) in [

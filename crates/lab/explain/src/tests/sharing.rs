@@ -51,8 +51,8 @@ fn a_call_over_http_1_waits_for_its_turn() {
     assert_eq!(present(&tape.parts(&waiting)), expected);
 }
 
-/// A client over HTTP/1.1 that sends its request 10 ms after an earlier response, or when an acknowledgement has come, was not
-/// waiting for its turn.
+/// A client over HTTP/1.1 sends its request 10 ms after an earlier response, or when a bare acknowledgement has come. It
+/// waited for its application.
 #[test]
 fn a_client_whose_connection_is_free_does_not_wait_for_its_turn() {
     for (payload, late_ms) in [(FULL, 10), (0, 0)] {
