@@ -49,7 +49,7 @@ impl Streams {
         if bytes > 0 {
             stream.end = stream.end.max(packet.end);
             let before = stream.carried.range(..=start).next_back();
-            let is_copy = |end: u64| end > start + PROBE_BYTES || end > start && end >= packet.end;
+            let is_copy = |end: u64| end > start + PROBE_BYTES || end >= packet.end;
             packet.first_copy = before
                 .filter(|&(_, &(end, _))| is_copy(end))
                 .map(|(_, &(_, first))| first);
