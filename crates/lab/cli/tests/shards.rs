@@ -27,7 +27,7 @@ fn shards_partition_the_plan() {
     sandbox.add_small_study();
     let plan = planned_cells(&sandbox, &["--blocks", "7"]);
     assert_eq!(plan.len(), 7 * 2);
-    for n in [2, 3, 7, 9] {
+    for n in [2, 3, 7] {
         let mut sharded = Vec::new();
         for i in 1..=n {
             let shard = format!("{i}/{n}");
@@ -41,6 +41,19 @@ fn shards_partition_the_plan() {
             (sharded.iter().collect(), plan.iter().collect());
         assert_eq!(sharded, plan, "{n} shards: set of cells");
     }
+}
+
+/// Such a shard would have nothing to run, and no record to report.
+#[test]
+fn more_shards_than_blocks_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    sandbox
+        .run(&["run", "small.toml", "--shard", "1/3"])
+        .exits_with(2)
+        .stderr_contains(
+            "--shard 1/3: the plan has 2 blocks, and a block is not divided; use at most 2 shards",
+        );
 }
 
 #[test]

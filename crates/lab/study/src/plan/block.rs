@@ -37,6 +37,26 @@ pub struct Shard {
     pub of: usize,
 }
 
+impl Shard {
+    /// Reports whether the share has the block at this place of a plan, in which `networks` networks take turns.
+    ///
+    /// If every share had every n-th block, with e.g. two networks and four shares each share would have one network only:
+    /// its machine could not be told apart from the network, and the share with the slowest would take longest. So shares
+    /// move on by one whenever both turns begin again at the same block.
+    pub(super) fn has(self, place: usize, networks: usize) -> bool {
+        let round = networks / common_divisor(networks, self.of) * self.of;
+        (place + place / round) % self.of == self.index - 1
+    }
+}
+
+/// Returns the greatest common divisor.
+fn common_divisor(a: usize, b: usize) -> usize {
+    match b {
+        0 => a,
+        _ => common_divisor(b, a % b),
+    }
+}
+
 impl Block {
     pub(super) fn new(study: &Study, network: usize, network_name: &str, number: u32) -> Block {
         let link_seed = draw(study.seed, &["link", network_name], u64::from(number));

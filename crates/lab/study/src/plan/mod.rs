@@ -45,7 +45,7 @@ pub struct Plan {
     pub workload: Workload,
     /// The steps that each arm's driver follows, in the study's order.
     pub arm_workloads: Vec<Workload>,
-    /// The blocks in the order of running; shard i of n runs every n-th.
+    /// The blocks in the order of running: by number, then by network.
     pub blocks: Vec<Block>,
 }
 
@@ -94,7 +94,9 @@ impl Plan {
 
     /// Returns the blocks of one shard.
     pub fn shard(&self, shard: Shard) -> impl Iterator<Item = &Block> {
-        self.blocks.iter().skip(shard.index - 1).step_by(shard.of)
+        let networks = self.networks.len();
+        let blocks = self.blocks.iter().enumerate();
+        blocks.filter_map(move |(place, block)| shard.has(place, networks).then_some(block))
     }
 
     /// Returns the steps that an arm's driver follows in a block: as planned, with lengths of files that
@@ -203,6 +205,24 @@ mod tests {
         let long = Plan::new(study, String::new(), short.networks.clone());
         assert!(long.blocks.len() > short.blocks.len());
         assert!(long.blocks.starts_with(&short.blocks));
+    }
+
+    #[test]
+    fn shards_are_equal_and_have_all_networks() {
+        let mut plan = small_plan();
+        plan.study.blocks = 14;
+        let plan = Plan::new(plan.study, String::new(), plan.networks);
+        for of in 1..=7 {
+            let mut places = BTreeSet::new();
+            for index in 1..=of {
+                let blocks: Vec<&Block> = plan.shard(Shard { index, of }).collect();
+                assert!((28 / of..=28_usize.div_ceil(of)).contains(&blocks.len()));
+                let networks: BTreeSet<usize> = blocks.iter().map(|b| b.network).collect();
+                assert_eq!(networks.len(), 2, "shard {index}/{of}");
+                places.extend(blocks.iter().map(|b| (b.network, b.number)));
+            }
+            assert_eq!(places.len(), 28, "{of} shards");
+        }
     }
 
     #[test]

@@ -206,6 +206,12 @@ fn check_options(args: &Args, job: &Job) -> anyhow::Result<()> {
         return Err(exit::usage("--budget is for runs with --until-decided"));
     }
     check_thresholds(&args.fail_if, &job.plan)?;
+    let (Shard { index, of }, blocks) = (job.shard, job.plan.blocks.len());
+    if of > blocks {
+        return Err(exit::usage(format!(
+            "--shard {index}/{of}: the plan has {blocks} blocks, and a block is not divided; use at most {blocks} shards"
+        )));
+    }
     lab::check_jobs(&job.plan, usize::from(job.jobs))?;
     if job.plan.study.external.is_some() && (job.keylog || job.qlog) {
         return Err(exit::usage(
