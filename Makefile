@@ -49,7 +49,7 @@ PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name 
 # A binary that CARGO_TARGET_DIR puts elsewhere than target/ does not use the checkout unless it is named.
 run codecs conformance doctor: export COMMUTE_HOME = $(CURDIR)
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills bench size doctor stacks build clean recompute
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills slurm kubernetes control-plane bench size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -232,6 +232,23 @@ sanitize:
 # or recorded by half. `make test` does it seven times.
 kills:
 	COMMUTE_KILLS=60 COMMUTE_KILLS_JOBS=2 $(CARGO) test -p commute --test kills -- --nocapture
+
+# Runs the array job on a Slurm of its own, kills and requeues a task, and compares the cells with those of a run without
+# Slurm. Needs the Debian packages munge and slurm-wlm. Takes eight minutes.
+slurm: build
+	deploy/slurm/test $(TARGET)/release/commute
+
+# Renders the manifests for Kubernetes, decodes them strictly and runs their script with a stub. As root and with runc it
+# also runs commute with their privileges, and without each of them.
+kubernetes: build
+	cd deploy/kubernetes/check && go vet ./... && COMMUTE=$(abspath $(TARGET))/release/commute go test -count=1 -v ./...
+
+# Has a control plane of Kubernetes, built from its Go modules, run the manifests: the API server, the controllers and the
+# scheduler, with nodes that are objects only. The first build takes six minutes of CPU time, the test 20 seconds.
+control-plane:
+	deploy/kubernetes/control-plane/build $(TARGET)/tools/control-plane
+	cd deploy/kubernetes/check && CONTROL_PLANE=$(abspath $(TARGET))/tools/control-plane \
+		go test -count=1 -v -run TestAControlPlane ./...
 
 # Measures the link's accuracy and capacity (docs/explanation/link-accuracy.md), then the server under load.
 bench:
