@@ -40,9 +40,9 @@ pub struct Shard {
 impl Shard {
     /// Reports whether the share has the block at this place of a plan, in which `networks` networks take turns.
     ///
-    /// If every share had every n-th block, with e.g. two networks and four shares each share would have one network only:
-    /// its machine could not be told apart from the network, and the share with the slowest would take longest. So shares
-    /// move on by one whenever both turns begin again at the same block.
+    /// If every share had every n-th block, each of four shares would have only one of two networks. Then a machine could
+    /// not be told apart from a network, and the share with the slowest network would take longest. So shares move on by
+    /// one whenever both turns begin again at the same block.
     pub(super) fn has(self, place: usize, networks: usize) -> bool {
         let round = networks / common_divisor(networks, self.of) * self.of;
         (place + place / round) % self.of == self.index - 1
@@ -98,4 +98,32 @@ pub(super) fn draw(seed: u64, purpose: &[&str], index: u64) -> u64 {
     let text = format!("{seed}/{index}/{}", purpose.join("/"));
     let hash = Sha256::digest(text.as_bytes());
     u64::from_le_bytes(std::array::from_fn(|i| hash[i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn shards_are_equal_and_take_turns_on_all_networks() {
+        for (networks, of) in (1..=34).flat_map(|networks| (1..=40).map(move |of| (networks, of))) {
+            let total = 3 * networks * of / 2 + 1;
+            let mut shards = vec![Vec::new(); of];
+            for place in 0..total {
+                let owners = (1..=of).filter(|&index| Shard { index, of }.has(place, networks));
+                let owners: Vec<usize> = owners.collect();
+                assert_eq!(owners.len(), 1, "block {place} in {of} shards");
+                shards[owners[0] - 1].push(place % networks);
+            }
+            for shard in shards {
+                assert!((total / of..=total.div_ceil(of)).contains(&shard.len()));
+                for turn in shard.chunks(networks) {
+                    let different: BTreeSet<&usize> = turn.iter().collect();
+                    assert_eq!(different.len(), turn.len(), "{of} shards: {turn:?}");
+                }
+            }
+        }
+    }
 }

@@ -205,23 +205,13 @@ mod tests {
         let long = Plan::new(study, String::new(), short.networks.clone());
         assert!(long.blocks.len() > short.blocks.len());
         assert!(long.blocks.starts_with(&short.blocks));
-    }
-
-    #[test]
-    fn shards_are_equal_and_have_all_networks() {
-        let mut plan = small_plan();
-        plan.study.blocks = 14;
-        let plan = Plan::new(plan.study, String::new(), plan.networks);
-        for of in 1..=7 {
-            let mut places = BTreeSet::new();
+        for of in 1..=6 {
             for index in 1..=of {
-                let blocks: Vec<&Block> = plan.shard(Shard { index, of }).collect();
-                assert!((28 / of..=28_usize.div_ceil(of)).contains(&blocks.len()));
-                let networks: BTreeSet<usize> = blocks.iter().map(|b| b.network).collect();
-                assert_eq!(networks.len(), 2, "shard {index}/{of}");
-                places.extend(blocks.iter().map(|b| (b.network, b.number)));
+                let of_plan = |plan: &Plan| -> Vec<Block> {
+                    plan.shard(Shard { index, of }).cloned().collect()
+                };
+                assert!(of_plan(&long).starts_with(&of_plan(&short)));
             }
-            assert_eq!(places.len(), 28, "{of} shards");
         }
     }
 
