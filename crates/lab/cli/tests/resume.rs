@@ -10,6 +10,7 @@ use common::command::{Running, wait_until};
 use common::process::{descendants, has_driver, is_driver};
 use common::study::{assert_complete, record_count, records};
 use common::{Sandbox, file_names};
+use record::Cell;
 use rustix::process::{Pid, Signal, kill_process};
 
 const ARGS: [&str; 5] = ["run", "small.toml", "--blocks", "3", "--no-self-test"];
@@ -135,6 +136,32 @@ fn run_stopped_by_ctrl_c_is_reported_and_can_be_resumed() {
     // The study is not needed any more.
     std::fs::remove_file(sandbox.work().join("small.toml")).unwrap();
     std::fs::remove_file(sandbox.work().join("basic.toml")).unwrap();
+    sandbox.run(&["run", "--resume", "run"]).exits_with(0);
+    assert_complete(&sandbox.records("run"));
+}
+
+/// A scheduler signals all processes of a job. What its signal ends has not failed.
+#[test]
+fn a_cell_whose_driver_the_signal_ends_counts_as_not_run() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    let args = [&ARGS[..], &["--out", "run"]].concat();
+    let running = Running::start(sandbox.commute(&args));
+    let run = sandbox.work().join("run");
+    let mut stopped = None;
+    wait_until("a driver after the first record", || {
+        let mut processes = descendants(running.pid()).into_iter();
+        let driver = processes.find(|(pid, _)| record_count(&run) > 0 && is_driver(*pid));
+        stopped = driver.filter(|(pid, _)| kill_process(*pid, Signal::STOP).is_ok());
+        stopped.is_some()
+    });
+    running.signal(Signal::TERM);
+    running.wait_for_stderr("finishing the current cell");
+    kill_process(stopped.unwrap().0, Signal::KILL).unwrap();
+    let output = running.finish().exits_with(130);
+    let part = sandbox.records("run");
+    assert!(part.cells().len() < part.run().plan.len(), "{output}");
+    assert!(part.cells().iter().all(Cell::is_measured), "{output}");
     sandbox.run(&["run", "--resume", "run"]).exits_with(0);
     assert_complete(&sandbox.records("run"));
 }

@@ -212,7 +212,10 @@ fn run_block<R: CellRunner>(
                     id: &cell.planned.id,
                     attempt: remaining.attempt,
                 });
-                run_cell(&attempt, runner, observer)?
+                match run_cell(&attempt, runner, stop, observer)? {
+                    Some(done) => done,
+                    None => break,
+                }
             }
         };
         store.write_cell(&done)?;
@@ -225,16 +228,25 @@ fn run_block<R: CellRunner>(
 
 /// Runs a cell, again if the lab fails. A cell that the lab cannot run is left without a record, so
 /// that resuming the run tries it again.
+///
+/// Returns none if the cell failed while `stop` was set. A scheduler such as Slurm signals all processes of a job, so the
+/// driver or the server may have ended for that reason, which says nothing about the arm.
 fn run_cell<R: CellRunner>(
     attempt: &Attempt<'_>,
     runner: &mut R,
+    stop: &AtomicBool,
     observer: &(dyn Fn(Event<'_>) + Sync),
-) -> Result<Cell, LabError> {
+) -> Result<Option<Cell>, LabError> {
     let id = &attempt.cell.planned.id;
     let mut tries = 1;
     loop {
-        let reason = match runner.run(attempt) {
-            Ok(cell) => return Ok(cell),
+        let ran = runner.run(attempt);
+        let failed = !matches!(&ran, Ok(cell) if !matches!(cell.outcome, Outcome::Failed { .. }));
+        if failed && stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let reason = match ran {
+            Ok(cell) => return Ok(Some(cell)),
             Err(reason) => reason,
         };
         if tries == LAB_TRIES {
@@ -253,112 +265,4 @@ fn run_cell<R: CellRunner>(
 }
 
 #[cfg(test)]
-mod tests {
-    use study::plan::{ResumedAt, remaining};
-
-    use super::*;
-    use crate::run::small_plan::small_plan;
-
-    /// A runner that measures nothing; the first arm is noisy in the first attempt of block 0.
-    struct Invented;
-
-    /// A runner whose lab fails this often before it runs a cell.
-    struct Failing(u32);
-
-    impl CellRunner for Failing {
-        fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
-            if self.0 > 0 {
-                self.0 -= 1;
-                return Err("invented".to_owned());
-            }
-            Invented.run(attempt)
-        }
-    }
-
-    #[test]
-    fn what_the_lab_fails_at_is_tried_again_and_never_recorded() {
-        let plan = small_plan();
-        let now = ResumedAt {
-            same_boot: true,
-            monotonic_ns: 2,
-        };
-        let run_with = |failures: u32| {
-            let dir = tempfile::tempdir().unwrap();
-            let store = Store::create(dir.path()).unwrap();
-            let retried = AtomicUsize::new(0);
-            let ended = run(
-                Progress::default(),
-                |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
-                vec![Failing(failures)],
-                &store,
-                &AtomicBool::new(false),
-                &|event| {
-                    if matches!(event, Event::LabFailed { .. }) {
-                        retried.fetch_add(1, Ordering::Relaxed);
-                    }
-                },
-            );
-            let cells = std::fs::read_dir(dir.path().join("cells")).unwrap().count();
-            (ended, retried.into_inner(), cells)
-        };
-        let (ended, retried, _) = run_with(LAB_TRIES - 1);
-        assert_eq!(ended.unwrap(), Ended::Complete);
-        assert_eq!(retried, 2);
-        let (ended, _, cells) = run_with(LAB_TRIES);
-        let error = ended.unwrap_err().to_string();
-        assert!(
-            error.contains("invented") && error.contains("--resume"),
-            "{error}"
-        );
-        assert_eq!(cells, 0);
-    }
-
-    impl CellRunner for Invented {
-        fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
-            let noisy =
-                attempt.cell.planned.block == 0 && attempt.cell.arm == 0 && attempt.number == 1;
-            let outcome = match noisy {
-                true => Outcome::Noisy {
-                    reasons: vec!["invented".into()],
-                },
-                false => Outcome::Clean,
-            };
-            Ok(Cell {
-                took_ns: 1,
-                ..attempt.unmeasured(outcome, 1)
-            })
-        }
-    }
-
-    #[test]
-    fn blocks_with_a_noisy_cell_are_run_again_after_all_others() {
-        let plan = small_plan();
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::create(dir.path()).unwrap();
-        let now = ResumedAt {
-            same_boot: true,
-            monotonic_ns: 2,
-        };
-        let started = Mutex::new(Vec::new());
-        let ended = run(
-            Progress::default(),
-            |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
-            vec![Invented, Invented],
-            &store,
-            &AtomicBool::new(false),
-            &|event| match event {
-                Event::Again { cells } => started.lock().unwrap().push(format!("{cells} again")),
-                Event::Started { attempt, .. } => {
-                    started.lock().unwrap().push(attempt.to_string());
-                }
-                Event::LabFailed { .. } | Event::Ended { .. } => {}
-            },
-        );
-        assert_eq!(ended.unwrap(), Ended::Complete);
-        // Block 0 of each of two networks has three arms.
-        let mut expected = vec!["1".to_owned(); plan.cells().count()];
-        expected.push("6 again".to_owned());
-        expected.extend(vec!["2".to_owned(); 6]);
-        assert_eq!(*started.lock().unwrap(), expected);
-    }
-}
+mod tests;
