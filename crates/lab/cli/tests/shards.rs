@@ -56,23 +56,77 @@ fn more_shards_than_blocks_are_refused() {
         );
 }
 
+/// Runs both shards of a study, into `first` and `second`.
+fn run_shards(sandbox: &Sandbox) {
+    for (shard, out) in [("1/2", "first"), ("2/2", "second")] {
+        let run = ["run", "small.toml", "--out", out, "--no-self-test"];
+        sandbox
+            .run(&[&run[..], &["--shard", shard]].concat())
+            .exits_with(0);
+    }
+}
+
+/// A shard's share of clean cells is of its own cells, and a report's of all.
+#[test]
+fn the_share_of_clean_cells_is_judged_for_each_shard_and_for_the_whole() {
+    let sandbox = Sandbox::new();
+    let study = sandbox.add_small_study();
+    let text = fs::read_to_string(&study).unwrap();
+    let text = text.replace("blocks = 2", "blocks = 2\nmin_clean_percent = 60");
+    fs::write(&study, text).unwrap();
+    run_shards(&sandbox);
+    let whole = ["report", "first", "second"];
+    sandbox.run(&whole).exits_with(0);
+    sandbox
+        .run(&["report", "first"])
+        .exits_with(3)
+        .stderr_contains("50.0 % of the cells ended clean; the study requires 60 %");
+    // Two of four cells are clean.
+    for record in common::file_names(&sandbox.work().join("second/cells")) {
+        let record = sandbox.work().join("second/cells").join(record);
+        let text = fs::read_to_string(&record).unwrap();
+        let mut cell: record::Cell = serde_json::from_str(&text).unwrap();
+        cell.outcome = record::Outcome::Noisy {
+            reasons: vec!["invented".to_owned()],
+        };
+        fs::write(&record, serde_json::to_string(&cell).unwrap()).unwrap();
+    }
+    sandbox
+        .run(&whole)
+        .exits_with(3)
+        .stderr_contains("50.0 % of the cells ended clean; the study requires 60 %");
+}
+
+/// A gate must not pass because the shard that fails it is missing.
+#[test]
+fn thresholds_do_not_pass_without_a_shard() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    run_shards(&sandbox);
+    let (part, whole) = (["report", "first"], ["report", "first", "second"]);
+    let gate = ["--fail-if", "errors > 90%", "--allow-undecided"];
+    for (dirs, options, code) in [
+        (&part[..], &gate[..0], 0),
+        (&part, &gate[..2], 3),
+        (&part, &gate, 0),
+        (&whole, &gate, 0),
+    ] {
+        let output = sandbox.run(&[dirs, options].concat()).exits_with(code);
+        let is_part = dirs.len() == part.len();
+        let alarm = output
+            .stdout
+            .contains("INCOMPLETE: 2 of 4 cells were not run.");
+        assert_eq!(alarm, is_part, "{output}");
+        let reason = "--fail-if is undetermined: 2 of 4 cells were not run";
+        assert_eq!(output.stderr.contains(reason), code == 3, "{output}");
+    }
+}
+
 #[test]
 fn report_merges_shards_in_any_order() {
     let sandbox = Sandbox::new();
     sandbox.add_small_study();
-    for (shard, out) in [("1/2", "first"), ("2/2", "second")] {
-        sandbox
-            .run(&[
-                "run",
-                "small.toml",
-                "--out",
-                out,
-                "--shard",
-                shard,
-                "--no-self-test",
-            ])
-            .exits_with(0);
-    }
+    run_shards(&sandbox);
     let shards = ["first", "second"].map(|run| sandbox.records(run));
     assert_complete(&record::merge(shards.into()).unwrap());
     for format in ["human", "json", "csv"] {

@@ -125,6 +125,7 @@ pub fn import<P: fmt::Display>(
         baseline,
         margin_ns: None,
         tail_percent: None,
+        min_clean_percent: None,
         timeout_ns,
         arms,
         networks: networks.into_iter().map(network).collect(),

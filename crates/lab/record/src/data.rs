@@ -200,6 +200,9 @@ fn check_run(run: &Run) -> Result<(), DataError> {
     if run.tail_percent.is_some_and(|p| !(p > 50.0 && p < 100.0)) {
         return wrong("the tail percentile is not between 50 and 100".into());
     }
+    if (run.min_clean_percent).is_some_and(|p| !(0.0..=100.0).contains(&p)) {
+        return wrong("the least share of clean cells is not between 0 and 100 %".into());
+    }
     if run.self_test.iter().any(|c| {
         ![c.expected, c.measured, c.margin]
             .iter()

@@ -81,16 +81,26 @@ fn check_same_run(one: &Run, other: &Run) -> Result<(), MergeError> {
     same("the number of blocks", &one.blocks, &other.blocks)?;
     same("the baseline", &one.baseline, &other.baseline)?;
     same("the timeout", &one.timeout_ns, &other.timeout_ns)?;
+    let percent =
+        |percent: Option<f64>| percent.map_or("not set".into(), |percent| format!("{percent} %"));
     let margin = |run: &Run| {
         run.margin_ns
             .map_or("not set".into(), |ns| format!("{ns} ns"))
     };
     same("the margin", &margin(one), &margin(other))?;
-    let tail = |run: &Run| {
-        run.tail_percent
-            .map_or("not set".into(), |percent| format!("{percent} %"))
-    };
-    same("the tail percentile", &tail(one), &tail(other))?;
+    for (what, of) in [
+        (
+            "the tail percentile",
+            [one, other].map(|run| run.tail_percent),
+        ),
+        (
+            "the least share of clean cells",
+            [one, other].map(|run| run.min_clean_percent),
+        ),
+    ] {
+        let [one, other] = of.map(percent);
+        same(what, &one, &other)?;
+    }
     let same_list = |what, equal: bool, (one, other): (usize, usize)| {
         if equal {
             Ok(())

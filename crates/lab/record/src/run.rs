@@ -33,6 +33,9 @@ pub struct Run {
     /// the study asks for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail_percent: Option<f64>,
+    /// The share of planned cells, 0 to 100, that must end clean; absent when the study sets none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_clean_percent: Option<f64>,
     /// Timeout of a call.
     pub timeout_ns: u64,
     /// Every arm, in the study's order.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use record::folder::{self, Readers};
-use record::{RunData, Store};
+use record::{CellStatus, Outcome, RunData, Store};
 use report::{Summary, Threshold, ThresholdOutcome};
 
 use crate::{exit, out, terminal};
@@ -17,7 +17,8 @@ const STDOUT: &str = "-";
 ///
 /// Several folders are shards of one run and are merged; neither their order nor duplicates
 /// matter. Exits with 3 if an arm has no results, because its cells or most of its requests failed,
-/// or if a condition of --fail-if holds or is undetermined.
+/// if fewer cells are clean than the study requires, or if a condition of --fail-if holds or is
+/// undetermined. Conditions are undetermined where cells were not run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
@@ -115,7 +116,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         true => note_thresholds(&summary),
         false => print(&summary, &data, args.format)?,
     }
-    Ok(exit_code(&summary, args.allow_undecided))
+    let run = data.run();
+    let clean = clean_share(run.min_clean_percent, &data, run.plan.len());
+    let whole = not_run(args, &summary);
+    Ok(exit_code(&summary, args.allow_undecided)
+        .max(clean)
+        .max(whole))
+}
+
+/// Returns the exit code of thresholds on records that lack cells.
+fn not_run(args: &Args, summary: &Summary) -> u8 {
+    let cells = &summary.cells;
+    if args.fail_if.is_empty() || args.allow_undecided || cells.not_run == 0 {
+        return exit::PASS;
+    }
+    out::note!(
+        "--fail-if is undetermined: {} of {} cells were not run; run them, name the folders of all shards, or add \
+         --allow-undecided",
+        cells.not_run,
+        cells.planned
+    );
+    exit::THRESHOLD
 }
 
 /// Prints the regret as a table: what adaptive routing cost.
@@ -251,6 +272,25 @@ pub(crate) fn exit_code(summary: &Summary, allow_undecided: bool) -> u8 {
         true => exit::THRESHOLD,
         false => exit::PASS,
     }
+}
+
+/// Compares the share of clean cells, of so many that were to be run, with the study's `min_clean_percent`.
+pub(crate) fn clean_share(wanted: Option<f64>, data: &RunData, cells: usize) -> u8 {
+    let Some(wanted) = wanted else {
+        return exit::PASS;
+    };
+    let clean: BTreeSet<&str> = data
+        .with_status()
+        .into_iter()
+        .filter(|(cell, s)| *s != CellStatus::Superseded && cell.outcome == Outcome::Clean)
+        .map(|(cell, _)| cell.id.as_str())
+        .collect();
+    let percent = 100.0 * clean.len() as f64 / cells.max(1) as f64;
+    if percent >= wanted {
+        return exit::PASS;
+    }
+    out::note!("threshold: {percent:.1} % of the cells ended clean; the study requires {wanted} %");
+    exit::THRESHOLD
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

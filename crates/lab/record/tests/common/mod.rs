@@ -24,6 +24,7 @@ pub fn run(blocks: u32) -> Run {
         baseline: "one".into(),
         margin_ns: None,
         tail_percent: Some(95.0),
+        min_clean_percent: None,
         timeout_ns: 10_000_000_000,
         arms: vec![arm("one", "h2"), arm("two", "h3")],
         networks: vec![Network {

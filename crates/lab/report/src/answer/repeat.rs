@@ -76,6 +76,7 @@ mod tests {
             baseline: "a".into(),
             margin_ns: None,
             tail_percent: None,
+            min_clean_percent: None,
             timeout_ns: 1,
             arms: vec![record::Arm {
                 name: "a".into(),

@@ -81,8 +81,8 @@ pub(crate) fn energy_words(energies: &[Energy]) -> String {
     }
 }
 
-/// Returns what precedes everything else: that the A/A check failed, and why results must not be used, as far
-/// as the answer does not say it itself.
+/// Returns what precedes everything else: that the A/A check failed, that cells were not run, and why results must not
+/// be used, as far as the answer does not say it itself.
 pub(crate) fn alarms(summary: &Summary) -> Vec<String> {
     let is_new = |line: &&String| {
         let reason = line
@@ -92,7 +92,18 @@ pub(crate) fn alarms(summary: &Summary) -> Vec<String> {
     };
     let invalid = summary.invalid.iter().filter(is_new);
     let invalid = invalid.map(|line| format!("INVALID: {line}."));
-    a_a_line(&summary.a_a).into_iter().chain(invalid).collect()
+    a_a_line(&summary.a_a)
+        .into_iter()
+        .chain(incomplete_line(&summary.cells))
+        .chain(invalid)
+        .collect()
+}
+
+fn incomplete_line(cells: &CellCounts) -> Option<String> {
+    let CellCounts {
+        planned, not_run, ..
+    } = cells;
+    (*not_run > 0).then(|| format!("INCOMPLETE: {not_run} of {planned} cells were not run."))
 }
 
 fn a_a_line(check: &AaCheck) -> Option<String> {

@@ -80,6 +80,7 @@ pub fn run(arms: &[Invented], networks: &[&str], blocks: u32) -> Run {
         baseline: arms[0].name.into(),
         margin_ns: None,
         tail_percent: None,
+        min_clean_percent: None,
         timeout_ns: 10_000_000_000,
         arms: arms
             .iter()

@@ -31,6 +31,7 @@ impl Plan {
             baseline: study.arms[study.baseline].name.clone(),
             margin_ns: study.margin_ns,
             tail_percent: study.tail_percent,
+            min_clean_percent: study.min_clean_percent,
             timeout_ns: study.timeout_ns,
             arms: self.arms(),
             networks: self.networks.iter().map(recorded).collect(),

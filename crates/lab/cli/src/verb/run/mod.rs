@@ -9,17 +9,15 @@ mod progress;
 mod self_test;
 mod until_decided;
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::{Ended, Feasibility, Lab, PROBES_PER_CELL, Plan, Shard, Study};
-use record::{CellStatus, Outcome};
+use lab::{Ended, Feasibility, Lab, PROBES_PER_CELL, Plan, Shard};
 
-use crate::verb::report::{Format, apply, exit_code, print, write_files};
+use crate::verb::report::{Format, apply, clean_share, exit_code, print, write_files};
 use crate::{exit, out, terminal};
 use job::Job;
 pub(crate) use job::QUICK_BLOCKS;
@@ -175,9 +173,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         return Ok(stopped_before_the_first_cell(&job.out));
     }
     let mut options = job.options(tested?);
+    let shard = job.shard;
     let until_decided = job.until_decided.then(|| UntilDecided::new(args.budget));
     let measured = measure(&lab, job.plan, &mut options, until_decided.as_ref(), &stop)?;
-    finish(args, &job.out, measured)
+    finish(args, &job.out, shard, measured)
 }
 
 /// Asks the stacks of a plan what they can do.
@@ -249,7 +248,7 @@ fn stopped_before_the_first_cell(out: &Path) -> u8 {
 }
 
 /// Writes and prints the report, and returns the exit code.
-fn finish(args: &Args, out: &Path, measured: Measured) -> anyhow::Result<u8> {
+fn finish(args: &Args, out: &Path, shard: Shard, measured: Measured) -> anyhow::Result<u8> {
     let Measured {
         ended,
         data,
@@ -278,7 +277,9 @@ fn finish(args: &Args, out: &Path, measured: Measured) -> anyhow::Result<u8> {
             Ok(exit::INTERRUPTED)
         }
         Ended::Complete => {
-            Ok(threshold(&plan.study, &data).max(exit_code(&summary, args.allow_undecided)))
+            let cells = plan.shard(shard).map(|block| block.cells.len()).sum();
+            let clean = clean_share(plan.study.min_clean_percent, &data, cells);
+            Ok(clean.max(exit_code(&summary, args.allow_undecided)))
         }
     }
 }
@@ -297,25 +298,6 @@ fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     // Only a zero byte cannot be quoted, and no path has one.
     shlex::try_quote(&text).map_or(text.clone(), std::borrow::Cow::into_owned)
-}
-
-/// Compares the share of clean cells with the study's `min_clean_percent`.
-fn threshold(study: &Study, data: &record::RunData) -> u8 {
-    let Some(wanted) = study.min_clean_percent else {
-        return exit::PASS;
-    };
-    let clean: BTreeSet<&str> = data
-        .with_status()
-        .into_iter()
-        .filter(|(cell, s)| *s != CellStatus::Superseded && cell.outcome == Outcome::Clean)
-        .map(|(cell, _)| cell.id.as_str())
-        .collect();
-    let percent = 100.0 * clean.len() as f64 / data.run().plan.len().max(1) as f64;
-    if percent >= wanted {
-        return exit::PASS;
-    }
-    out::note!("threshold: {percent:.1} % of the cells ended clean; the study requires {wanted} %");
-    exit::THRESHOLD
 }
 
 /// Prints what is about to be sent to the user's own server.
