@@ -87,7 +87,10 @@ fn is_usage(error: &anyhow::Error) -> bool {
         LabError::Network(e) => is_unknown_network(e),
         LabError::Stack(e) => is_unknown_stack(e),
         LabError::Store(e) => is_wrong_folder(e),
-        LabError::Jobs { .. } | LabError::FewerBlocks { .. } | LabError::Imported => true,
+        LabError::Jobs { .. }
+        | LabError::FewerBlocks { .. }
+        | LabError::Imported
+        | LabError::OtherPlan { .. } => true,
         _ => false,
     };
     let of_import = |e: &ImportError| matches!(e, ImportError::Baseline { .. });

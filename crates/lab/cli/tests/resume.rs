@@ -4,13 +4,14 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use common::command::{Running, wait_until};
 use common::process::{descendants, has_driver, is_driver};
 use common::study::{assert_complete, record_count, records};
 use common::{Sandbox, file_names};
-use record::Cell;
+use record::{Cell, RunData};
 use rustix::process::{Pid, Signal, kill_process};
 
 const ARGS: [&str; 5] = ["run", "small.toml", "--blocks", "3", "--no-self-test"];
@@ -164,6 +165,68 @@ fn a_cell_whose_driver_the_signal_ends_counts_as_not_run() {
     assert!(part.cells().iter().all(Cell::is_measured), "{output}");
     sandbox.run(&["run", "--resume", "run"]).exits_with(0);
     assert_complete(&sandbox.records("run"));
+}
+
+/// The command of a task that a scheduler may start again.
+#[test]
+fn one_command_begins_a_run_and_continues_it() {
+    let sandbox = Sandbox::new();
+    let study = sandbox.add_small_study();
+    let run = |more: &[&str]| {
+        let command = [
+            "run",
+            "small.toml",
+            "--out",
+            "run",
+            "--or-resume",
+            "--no-self-test",
+        ];
+        sandbox.run(&[&command[..], more].concat())
+    };
+    let part = ["--shard", "2/2", "--blocks", "4"];
+    run(&part).exits_with(0);
+    let before = sandbox.records("run");
+    let last = before.cells().last().unwrap().file_name();
+    std::fs::remove_file(sandbox.work().join("run/cells").join(last)).unwrap();
+    // With options that a record does not have.
+    let gate = ["--yes", "--fail-if", "errors > 90%", "--allow-undecided"];
+    let same = [part, gate].concat();
+    run(&same).exits_with(0);
+    let after = sandbox.records("run");
+    assert_eq!(after.run(), before.run());
+    assert_eq!(ids(&after), ids(&before));
+
+    for (more, what) in [
+        (&["--shard", "1/2", "--blocks", "4"][..], "the shard"),
+        (
+            &["--shard", "2/2", "--blocks", "4", "--seed", "9"],
+            "the seed",
+        ),
+        (&["--shard", "2/2"], "the set of cells"),
+        (&["--shard", "2/2", "--blocks", "4", "--pcap"], "--pcap"),
+    ] {
+        run(more)
+            .exits_with(2)
+            .stderr_contains("run: this folder holds another run (")
+            .stderr_contains(what);
+    }
+    let other = std::fs::read_to_string(&study)
+        .unwrap()
+        .replace("times = 2", "times = 3");
+    std::fs::write(&study, &other).unwrap();
+    run(&same)
+        .exits_with(2)
+        .stderr_contains("(the study differs)");
+    assert_eq!(sandbox.records("run").cells(), after.cells());
+
+    std::fs::write(&study, other.replace("times = 3", "times = 2")).unwrap();
+    run(&["--shard", "2/2", "--blocks", "6"]).exits_with(0);
+    assert!(sandbox.records("run").run().settings.extended);
+}
+
+/// Returns the cells with a record. A block that was interrupted for long is run again from its first cell.
+fn ids(data: &RunData) -> BTreeSet<&str> {
+    data.cells().iter().map(|cell| cell.id.as_str()).collect()
 }
 
 #[test]

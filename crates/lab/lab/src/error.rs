@@ -105,8 +105,8 @@ pub enum LabError {
     },
     /// The folder to resume holds another plan.
     #[error(
-        "{}: this folder holds another plan ({what} differs); restore the stacks and the \
-         version of commute that it was started with, or begin another run", dir.display()
+        "{}: this folder holds another run ({what} differs); continue it with the study, the options, the \
+         stacks and the version of commute that it was started with, or name another folder", dir.display()
     )]
     OtherPlan {
         /// The run's folder.

@@ -187,6 +187,14 @@ fn resuming_needs_consent_as_well() {
         .run(&[&resume[..], &["--yes"]].concat())
         .exits_with(0);
     assert!(server.requests.load(Ordering::Relaxed) > sent);
+    let or_resume = ["--or-resume", "--blocks", "3"];
+    let sent = server.requests.load(Ordering::Relaxed);
+    run_unasked(&sandbox, User::Caller, &or_resume)
+        .exits_with(2)
+        .stderr_contains("which the study names; add --yes");
+    assert_eq!(server.requests.load(Ordering::Relaxed), sent);
+    run(&sandbox, User::Caller, &or_resume).exits_with(0);
+    assert!(server.requests.load(Ordering::Relaxed) > sent);
     server.end();
 }
 

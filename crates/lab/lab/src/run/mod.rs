@@ -189,18 +189,7 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Fou
     let lock = store.lock()?;
     let data = store.read()?;
     let run = data.run();
-    let differs = if run.study != head.study {
-        Some("the study")
-    } else if run.seed != head.seed {
-        Some("the seed")
-    } else if run.arms != head.arms || run.networks != head.networks {
-        Some("an arm or network")
-    } else if !head.plan.starts_with(&run.plan) {
-        Some("the set of cells")
-    } else {
-        None
-    };
-    if let Some(what) = differs {
+    if let Some(what) = difference(run, head) {
         return Err(LabError::OtherPlan {
             dir: dir.clone(),
             what,
@@ -222,4 +211,36 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Fou
         same_boot: run.host.boot == head.host.boot,
     };
     Ok((store, lock, found))
+}
+
+/// Returns the first thing in which a recorded run differs from the one that is to continue it. That may have more blocks.
+fn difference(run: &Run, head: &Run) -> Option<&'static str> {
+    let (ran, wanted) = (&run.settings, &head.settings);
+    let options = |of: &Settings| (of.jobs, of.pcap, of.keylog, of.qlog, of.explain);
+    let differences = [
+        (
+            "the study",
+            run.study != head.study
+                || ran.study_toml != wanted.study_toml
+                || ran.study_sha256 != wanted.study_sha256
+                || ran.payloads != wanted.payloads,
+        ),
+        ("the server", ran.external != wanted.external),
+        ("the seed", run.seed != head.seed),
+        (
+            "an arm or network",
+            run.arms != head.arms || run.networks != head.networks,
+        ),
+        (
+            "the shard",
+            (ran.shard, ran.shards) != (wanted.shard, wanted.shards),
+        ),
+        ("the set of cells", !head.plan.starts_with(&run.plan)),
+        (
+            "--jobs, --pcap, --keylog, --qlog or --explain",
+            options(ran) != options(wanted),
+        ),
+    ];
+    let first = differences.into_iter().find(|(_, differs)| *differs);
+    first.map(|(what, _)| what)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lab::{AllowedFiles, ExternalServer, Lab, Plan, RunOptions, ServerUrl, Shard, Trust};
-use record::ServerOption;
+use record::{ServerOption, Store, StoreError};
 use stats::Ranks;
 
 use super::Args;
@@ -79,14 +79,15 @@ impl Job {
             ));
         }
         let free = || next_free(Path::new("runs"), &plan.study.name);
+        let out = args.out.clone().unwrap_or_else(free);
         Ok(Job {
-            out: args.out.clone().unwrap_or_else(free),
+            resume: args.or_resume && has_run(&out)?,
+            out,
             plan,
             study_file: name_of(study, &file, lab),
             server: server_option(args),
             names_server: matches!(server, Some(Named::External(_))),
             outside_files: allowed.read(),
-            resume: false,
             shard: args.shard.unwrap_or(Shard { index: 1, of: 1 }),
             jobs: args.jobs.unwrap_or(1),
             pcap: args.pcap,
@@ -99,7 +100,7 @@ impl Job {
     }
 
     fn resumed(dir: &Path, blocks: Option<u32>, lab: &Lab) -> anyhow::Result<Job> {
-        let store = record::Store::open(dir)?;
+        let store = Store::open(dir)?;
         let data = store.read()?;
         let run = data.run();
         let settings = &run.settings;
@@ -230,6 +231,15 @@ fn check_study(file: &Path, lab: &Lab) -> anyhow::Result<()> {
     Err(exit::usage(format!(
         "there is no file {name}; commute's own studies are in {folder}{hint}"
     )))
+}
+
+/// Reports whether a folder holds a run. Whether it is this one is checked when the run is continued.
+fn has_run(dir: &Path) -> Result<bool, StoreError> {
+    match Store::open(dir) {
+        Ok(_) => Ok(true),
+        Err(StoreError::NoRun { .. }) => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 /// Returns the first `STUDY-N` that does not exist.

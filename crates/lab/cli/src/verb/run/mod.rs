@@ -30,12 +30,13 @@ use until_decided::{Next, UntilDecided};
 /// Runs every cell of the study's plan, the arms of a block in random order, and writes one record
 /// per cell. Ctrl-C finishes the current cell and reports the results so far; a second Ctrl-C
 /// aborts that cell. --resume continues a run, however it was interrupted, and with more --blocks
-/// extends it.
+/// extends it. With --or-resume the same command begins a run and continues it.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute run quickstart --dry-run                     what is compared, and how long it takes\n  \
     commute run quickstart --quick                       6 blocks: verdicts on clear differences only\n  \
     commute run quickstart --shard 2/4                   one quarter, merged by `commute report`\n  \
+    commute run quickstart --out q --or-resume           begin, or continue what is in the folder q\n  \
     commute run my/study.toml                            a study of your own\n  \
     commute run my/study.toml --server https://api.example.com   against your own server\n  \
     commute run --resume runs/quickstart-1               the rest of an interrupted run\n  \
@@ -89,6 +90,9 @@ pub(crate) struct Args {
     /// Continue the run in this folder, with its study and options
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
+    /// Continue the run in --out if there is one; refused if that has another study or other options
+    #[arg(long, requires = "out", conflicts_with_all = ["resume", "until_decided"])]
+    or_resume: bool,
     /// Run nothing; print arms, networks, the time and blocks needed, and any problems; with -v,
     /// every cell
     #[arg(long)]
