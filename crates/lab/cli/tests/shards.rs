@@ -56,6 +56,21 @@ fn more_shards_than_blocks_are_refused() {
         );
 }
 
+/// Records in a folder of the name `s3:` would be lost with the machine.
+#[test]
+fn urls_are_no_folders() {
+    let sandbox = Sandbox::new();
+    sandbox.add_small_study();
+    for url in ["ftp://host/runs", "nowhere://bucket"] {
+        let scheme = url.split(':').next().unwrap();
+        sandbox
+            .run(&["run", "small.toml", "--out", url, "--no-self-test"])
+            .exits_with(2)
+            .stderr_contains(&format!("`{scheme}://`"));
+        assert!(!sandbox.work().join(format!("{scheme}:")).exists());
+    }
+}
+
 /// Runs both shards of a study, into `first` and `second`.
 fn run_shards(sandbox: &Sandbox) {
     for (shard, out) in [("1/2", "first"), ("2/2", "second")] {

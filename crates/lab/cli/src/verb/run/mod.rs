@@ -208,6 +208,11 @@ fn check_options(args: &Args, job: &Job) -> anyhow::Result<()> {
     if args.budget.is_some() && !job.until_decided {
         return Err(exit::usage("--budget is for runs with --until-decided"));
     }
+    if let Some((scheme, _)) = job.out.to_str().and_then(|out| out.split_once("://")) {
+        return Err(exit::usage(format!(
+            "--out: no records can be written to `{scheme}://`; name a folder"
+        )));
+    }
     check_thresholds(&args.fail_if, &job.plan)?;
     let (Shard { index, of }, blocks) = (job.shard, job.plan.blocks.len());
     if of > blocks {
