@@ -29,6 +29,7 @@ exec "$@"
 "#;
 const COMMUTE: &str = r#"
 echo "commute $1 in $PWD" >>"$LOG"
+echo answer
 cargo build
 "#;
 const GH: &str = r#"
@@ -43,6 +44,8 @@ struct Step {
     shell: String,
     env: BTreeMap<String, String>,
     script: String,
+    /// Terms that must all hold.
+    conditions: Vec<String>,
 }
 
 /// Reads the steps of the action, whose file has the few forms of YAML that are matched here.
@@ -78,11 +81,18 @@ fn steps(text: &str) -> Vec<Step> {
         block = "";
         match line.split_once(':').unwrap() {
             ("run", " |") => block = "run",
-            ("run", script) => step.script = script.to_owned(),
+            ("run", script) => step.script = script.trim().trim_matches('\'').to_owned(),
             ("env", "") => block = "env",
             ("working-directory", folder) => step.folder = Some(folder.trim().to_owned()),
             ("shell", shell) => step.shell = shell.trim().to_owned(),
-            ("if", _) => {}
+            ("if", condition) => {
+                let inner = condition.trim().strip_prefix("${{").unwrap();
+                let inner = inner.strip_suffix("}}").unwrap();
+                step.conditions = inner
+                    .split("&&")
+                    .map(|term| term.trim().to_owned())
+                    .collect();
+            }
             _ => panic!("unknown key: {line}"),
         }
     }
@@ -95,18 +105,50 @@ fn program(file: &Path, script: &str) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Returns what the programs of all steps have logged, by step.
-fn logs(dir: &Path) -> BTreeMap<String, String> {
+/// Returns the value of an expression's operand: a text in quotes, or what it names.
+fn operand(text: &str, expressions: &[(&str, &str)]) -> String {
+    let quoted = text.strip_prefix('\'').and_then(|t| t.strip_suffix('\''));
+    let named = || expressions.iter().find(|(name, _)| *name == text);
+    match quoted {
+        Some(quoted) => quoted.to_owned(),
+        None => named()
+            .unwrap_or_else(|| panic!("unknown: {text}"))
+            .1
+            .to_owned(),
+    }
+}
+
+/// Returns whether a term of a step's condition holds.
+fn holds(term: &str, expressions: &[(&str, &str)]) -> bool {
+    let operand = |text: &str| operand(text.trim(), expressions);
+    if let Some((a, b)) = term.split_once("==") {
+        return operand(a) == operand(b);
+    }
+    if let Some((a, b)) = term.split_once("!=") {
+        return operand(a) != operand(b);
+    }
+    assert_eq!(term, "!cancelled()", "unknown condition");
+    true
+}
+
+/// Returns what the programs of the steps that run have logged, by step. `records` is that input of the action.
+fn logs(dir: &Path, records: &str) -> BTreeMap<String, String> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let file = repository.join(".github/actions/commute/action.yml");
-    let Ok(text) = fs::read_to_string(file) else {
-        panic!("the action is not there");
-    };
     let [action, workspace, tools] =
         ["action/.github/actions/commute", "workspace", "tools"].map(|name| dir.join(name));
-    for folder in [&action, &workspace.join(".cargo")] {
-        fs::create_dir_all(folder).unwrap();
+    fs::create_dir_all(workspace.join(".cargo")).unwrap();
+    for name in ["commute", "comment"] {
+        let (from, to) = (
+            repository.join(".github/actions").join(name),
+            action.with_file_name(name),
+        );
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
     }
+    let text = fs::read_to_string(action.join("action.yml")).unwrap();
     let toolchain = "[toolchain]\npath = \"evil\"\n";
     fs::write(workspace.join("rust-toolchain.toml"), toolchain).unwrap();
     let config = "[build]\nrustc-wrapper = \"evil/bin/rustc\"\n";
@@ -131,9 +173,13 @@ fn logs(dir: &Path) -> BTreeMap<String, String> {
         ("inputs.stacks", "jvm curl"),
         ("inputs.study", "studies/checkout.toml"),
         ("inputs.arguments", ""),
+        ("inputs.name", "commute"),
+        ("inputs.records", records),
         ("inputs.root", "false"),
+        ("inputs.shard", ""),
         ("inputs.token", TOKEN),
         ("github.event.pull_request.number", "7"),
+        ("github.event_name", "pull_request"),
     ];
     let value = |text: &str| {
         let mut text = text.to_owned();
@@ -145,6 +191,9 @@ fn logs(dir: &Path) -> BTreeMap<String, String> {
     };
     let mut logs = BTreeMap::new();
     for step in steps(&text) {
+        if !step.conditions.iter().all(|term| holds(term, &expressions)) {
+            continue;
+        }
         let log = dir.join("log");
         fs::write(&log, "").unwrap();
         let folder = step.folder.as_deref().map(value);
@@ -186,7 +235,10 @@ fn logs(dir: &Path) -> BTreeMap<String, String> {
 fn a_pull_request_chooses_no_program() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().canonicalize().unwrap();
-    let logs = logs(&dir);
+    let shards = dir.join("shards");
+    fs::create_dir_all(shards.join("1")).unwrap();
+    let merged = logs(&dir, shards.to_str().unwrap());
+    let logs = logs(&dir, "");
     let action = dir.join("action/.github/actions/commute");
     assert_eq!(
         logs["Install commute"],
@@ -200,8 +252,15 @@ fn a_pull_request_chooses_no_program() {
     }
     let study = &logs["Run the study"];
     assert!(study.starts_with("commute run in "), "{study}");
-    for (step, log) in logs.iter().filter(|(step, _)| *step != "Run the study") {
-        assert!(!log.contains("workspace"), "{step}: {log}");
+    assert!(
+        merged["Report on the shards"].starts_with("commute report in "),
+        "{merged:?}"
+    );
+    assert!(!merged.contains_key("Run the study"), "{merged:?}");
+    for logs in [&logs, &merged] {
+        for (step, log) in logs.iter().filter(|(step, _)| *step != "Run the study") {
+            assert!(!log.contains("workspace"), "{step}: {log}");
+        }
+        assert!(!logs["Comment"].contains(TOKEN), "{logs:?}");
     }
-    assert!(!logs["Comment"].contains(TOKEN), "{logs:?}");
 }

@@ -3,11 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod comment;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use common::study::{BASIC_NETWORK, SMALL_STUDY};
@@ -17,8 +20,16 @@ use common::{CommandOutput, Sandbox, User, repository};
 const HOSTILE: &str = "<img src=x onerror=alert(1)> @all [a](http://e.example) | `x`";
 /// What a stranger may give the file of a study as its name: an option, and commands of a shell and of the runner.
 const HOSTILE_FILE: &str = "--out=stolen $(touch pwned) ;touch pwned; ::add-mask::x.toml";
+/// Answers from the file `comments` as gh does, and keeps what is to be commented.
+const GH: &str = r#"
+case "$1 $2" in
+"pr view") ! command -v jq >/dev/null || exec jq --raw-output "$9" "$LOG.comments" ;;
+"pr comment") cp "$7" "$LOG.body" ;;
+"api --silent") cp "${7#body=@}" "$LOG.body" ;;
+esac
+"#;
 const STUBS: [(&str, &str); 3] = [
-    ("gh", "cp \"$7\" \"$LOG.body\"\n"),
+    ("gh", GH),
     ("cargo", ""),
     // Runs what follows its options.
     (
@@ -107,20 +118,6 @@ impl Job {
     fn summary(&self) -> String {
         fs::read_to_string(self.temp("summary")).unwrap_or_default()
     }
-
-    /// Returns the script that comments, with what it needs.
-    fn ready_to_comment() -> Job {
-        let mut job = Job::new();
-        job.set("GH_TOKEN", "token");
-        job.set("NUMBER", "7");
-        fs::write(job.temp("commute.md"), "### Answer\n\nnone\n").unwrap();
-        job
-    }
-
-    fn comment(&self) -> CommandOutput {
-        let file = self.temp("commute.md");
-        self.step("comment/comment", &[file.to_str().unwrap()])
-    }
 }
 
 fn hostile_study() -> String {
@@ -134,10 +131,12 @@ fn hostile_study() -> String {
 fn a_hostile_study_is_run_in_shards_and_reported_on() {
     let mut job = Job::new();
     job.set("STUDY", HOSTILE_FILE);
-    job.set("ARGUMENTS", "--no-self-test");
+    // As a workflow may write them, on several lines.
+    job.set("ARGUMENTS", "--no-self-test\n--seed 9\n");
     let shards = job.folder("shards");
-    for shard in ["1/2", "2/2"] {
+    for (shard, root) in [("1/2", ""), ("2/2", "true")] {
         job.set("SHARD", shard);
+        job.set("ROOT", root);
         let output = job.step("commute/run", &[]).exits_with(0);
         let first = output.stdout.lines().next().unwrap_or_default();
         let pause = first.strip_prefix("::stop-commands::").unwrap_or_default();
@@ -147,12 +146,17 @@ fn a_hostile_study_is_run_in_shards_and_reported_on() {
             "{output}"
         );
         assert_eq!(job.summary(), "", "a shard has no summary");
+        let records = record::Store::open(job.temp("commute")).unwrap().read();
+        assert_eq!(records.unwrap().run().seed, 9);
+        let is_chown = |line: &str| line == "chown";
+        let owned = job.received("sudo").lines().any(is_chown);
+        assert_eq!(owned, root == "true", "records of root cannot be uploaded");
         fs::rename(job.temp("commute"), shards.join(&shard[..1])).unwrap();
         fs::remove_file(job.temp("commute.md")).unwrap();
     }
     job.set("RECORDS", shards.to_str().unwrap());
-    job.set("ARGUMENTS", "");
-    job.step("commute/merge", &[]).exits_with(0);
+    job.set("ARGUMENTS", "--fail-if\nfirst.median>1ns\n");
+    job.step("commute/merge", &[]).exits_with(3);
     let report = fs::read_to_string(job.temp("commute.md")).unwrap();
     assert_eq!(job.summary(), report);
     assert!(report.contains("&lt;img src=x onerror=alert(1)&gt; &#64;all"));
@@ -200,7 +204,7 @@ fn stacks_are_those_of_the_action() {
     job.step("commute/install", &[]).exits_with(0);
     let package = "/.github/actions/commute/../../../crates/lab/cli\n";
     assert!(job.received("cargo").ends_with(package));
-    job.set("STACKS", "--home /stranger");
+    job.set("STACKS", "--home\n/stranger");
     job.step("commute/stacks", &[]).exits_with(2);
     let received = job.received("sudo");
     assert!(
@@ -226,70 +230,6 @@ fn records_with_links_are_refused() {
         .exits_with(2)
         .stderr_contains("has links");
     assert_eq!(job.summary(), "");
-}
-
-#[test]
-fn a_report_is_commented() {
-    let job = Job::ready_to_comment();
-    job.comment().exits_with(0);
-    let received = job.received("gh");
-    let arguments: Vec<&str> = received.lines().collect();
-    let (before, rest) = arguments.split_at(6);
-    assert_eq!(
-        before,
-        ["pr", "comment", "7", "--repo", "owner/name", "--body-file"]
-    );
-    assert_eq!(rest[1..], ["--edit-last", "--create-if-none"]);
-    assert_eq!(body(&job), "### Answer\n\nnone\n");
-    assert!(!Path::new(rest[0]).exists(), "the copy is deleted");
-}
-
-#[test]
-fn a_long_report_is_cut_after_a_line() {
-    let job = Job::ready_to_comment();
-    fs::write(job.temp("commute.md"), "aé\n".repeat(50_000)).unwrap();
-    job.comment().exits_with(0);
-    let body = body(&job);
-    assert!(body.len() < 65_536);
-    assert!(body.starts_with("aé\naé\n"));
-    assert!(
-        body.ends_with(
-            "aé\n\n\n*The report was cut here. The summary of the job has all of it.*\n"
-        )
-    );
-}
-
-#[test]
-fn nothing_is_commented_without_token_number_or_report() {
-    for (name, value, message) in [
-        ("GH_TOKEN", "", "no token"),
-        ("NUMBER", "", "no number"),
-        ("NUMBER", "7 --body x", "no number"),
-        ("NUMBER", "--help", "no number"),
-    ] {
-        let mut job = Job::ready_to_comment();
-        job.set(name, value);
-        job.comment().exits_with(1).stderr_contains(message);
-        assert_eq!(job.received("gh"), "");
-    }
-    let job = Job::ready_to_comment();
-    let file = job.temp("commute.md");
-    let line = "x".repeat(70_000);
-    for (content, message) in [("", "empty"), (line.as_str(), "longer than")] {
-        fs::write(&file, content).unwrap();
-        job.comment().exits_with(1).stderr_contains(message);
-    }
-    fs::remove_file(&file).unwrap();
-    symlink("/etc/passwd", &file).unwrap();
-    job.comment()
-        .exits_with(1)
-        .stderr_contains("there is no report");
-    assert_eq!(job.received("gh"), "");
-}
-
-/// Returns what the stub of gh was to comment.
-fn body(job: &Job) -> String {
-    fs::read_to_string(job.sandbox.dir().join("log-gh.body")).unwrap()
 }
 
 /// No step or job that reads a stranger's study or records has a token. The step with one runs in the folder of the
@@ -321,6 +261,23 @@ fn only_the_comment_has_a_token() {
             assert!(step.contains(line), "{step}");
         }
     }
+    // So that two calls in one workflow do not replace or merge each other's artifacts.
+    let names = |part: &String| -> Vec<String> {
+        let artifacts = part.lines().filter_map(|line| line.trim().split_once(": "));
+        let named = artifacts.filter(|(key, _)| ["name", "pattern"].contains(key));
+        named.map(|(_, name)| name.to_owned()).collect()
+    };
+    let names: Vec<String> = workflow.iter().flat_map(names).collect();
+    assert_eq!(names.len(), 4, "{names:?}");
+    assert!(
+        names.iter().all(|name| name.contains("${{ inputs.name }}")),
+        "{names:?}"
+    );
+    let is_own = "github.event.pull_request.head.repo.full_name == github.repository";
+    assert!(
+        workflow[2].contains(is_own),
+        "forks have no permission to comment"
+    );
     assert!(workflow[0].contains("persist-credentials: false"));
     assert!(!workflow[1..].concat().contains("actions/checkout"));
 }
