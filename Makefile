@@ -234,7 +234,7 @@ kills:
 	COMMUTE_KILLS=60 COMMUTE_KILLS_JOBS=2 $(CARGO) test -p commute --test kills -- --nocapture
 
 # Runs the array job on a Slurm of its own, kills and requeues a task, and compares the cells with those of a run without
-# Slurm. Needs the Debian packages munge and slurm-wlm. Takes eight minutes.
+# Slurm. Needs the Debian packages munge and slurm-wlm. Takes six to eight minutes.
 slurm: build
 	deploy/slurm/test $(TARGET)/release/commute
 
