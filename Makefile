@@ -238,8 +238,8 @@ kills:
 slurm: build
 	deploy/slurm/test $(TARGET)/release/commute
 
-# Renders the manifests for Kubernetes, decodes them strictly and runs their script with a stub. As root and with runc it
-# also runs commute with their privileges, and without each of them.
+# Renders the manifests for Kubernetes, decodes them strictly and runs their script, also through an eviction. Runs commute
+# with their privileges, and without each of them. Needs root and runc.
 kubernetes: build
 	cd deploy/kubernetes/check && go vet ./... && COMMUTE=$(abspath $(TARGET))/release/commute go test -count=1 -v ./...
 

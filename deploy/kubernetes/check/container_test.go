@@ -50,8 +50,11 @@ type outcome struct {
 // them: their seccomp profile, and masked and read-only paths.
 func TestTheContainerMeasures(t *testing.T) {
 	program := os.Getenv("COMMUTE")
-	if _, err := exec.LookPath("runc"); err != nil || os.Getuid() != 0 || program == "" {
-		t.Skip("needs root, runc, and a commute of this checkout by its path in COMMUTE")
+	if program == "" {
+		t.Skip("needs a commute of this checkout by its path in COMMUTE")
+	}
+	if _, err := exec.LookPath("runc"); err != nil || os.Getuid() != 0 {
+		t.Fatal("needs root and runc")
 	}
 	manifest := load(t, "../base").job.Spec.Template.Spec.Containers[0].SecurityContext
 	all := manifest.Capabilities.Add
@@ -62,6 +65,10 @@ func TestTheContainerMeasures(t *testing.T) {
 	for index, capability := range all {
 		without := append(append([]corev1.Capability{}, all[:index]...), all[index+1:]...)
 		found := contain(t, program, *manifest, without)
+		// A cell may also fail for another reason.
+		for try := 1; try < 3 && found.measured != 2; try++ {
+			found = contain(t, program, *manifest, without)
+		}
 		if found.measured == 2 && found.realtime && !found.rootless {
 			t.Errorf("%s is not needed", capability)
 		}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -39,6 +40,17 @@ func TestAControlPlaneRunsTheJob(t *testing.T) {
 		server.post(t, object, "?fieldValidation=Strict")
 	}
 	job := load(t, "../overlays/example").job
+	// As the overlay says: a Job cannot be changed.
+	other := load(t, "../overlays/example").job
+	other.Spec.Template.Spec.Containers[0].Image = "another"
+	text, err := json.Marshal(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "/apis/batch/v1/namespaces/" + namespace + "/jobs/" + job.Name
+	if code, answer := server.request(http.MethodPut, path, bytes.NewReader(text)); code != http.StatusUnprocessableEntity {
+		t.Errorf("another run in the same Job: %d %s", code, answer)
+	}
 	t.Run("every shard runs once, one pod per node", func(t *testing.T) { server.succeed(t, job) })
 	t.Run("a failed pod is replaced, and a wrong option fails the job", func(t *testing.T) { server.fail(t, job) })
 }
@@ -159,8 +171,8 @@ func (server *server) addNode(name string) {
 		Name: name, Labels: map[string]string{corev1.LabelHostname: name},
 	}}
 	server.send(http.MethodPost, "/api/v1/nodes", &node, &node)
-	// Admission taints nodes that are not ready.
-	node.Spec.Taints = nil
+	// As the docs say, in the place of the taint that admission gives to nodes that are not ready.
+	node.Spec.Taints = []corev1.Taint{{Key: "commute", Effect: corev1.TaintEffectNoSchedule}}
 	server.send(http.MethodPut, "/api/v1/nodes/"+name, &node, &node)
 	node.Status.Allocatable = corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("16"),

@@ -143,6 +143,11 @@ func TestEachShardIsOnePodOnANodeOfItsOwn(t *testing.T) {
 		if len(terms) != 1 || terms[0].TopologyKey != corev1.LabelHostname {
 			t.Fatal("pods may share a node")
 		}
+		// Without a selector only pods of the same namespace are kept away.
+		everywhere := terms[0].NamespaceSelector
+		if everywhere == nil || len(everywhere.MatchLabels)+len(everywhere.MatchExpressions) > 0 {
+			t.Errorf("pods of other namespaces may share the node: %v", everywhere)
+		}
 		for name, value := range terms[0].LabelSelector.MatchLabels {
 			if spec.Template.Labels[name] != value {
 				t.Errorf("the pods lack the label %s=%s", name, value)
@@ -232,6 +237,41 @@ func TestCredentialsAreInASecretOnly(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTheStudyOfTheExampleIsInThePod follows its path to the file of the overlay.
+func TestTheStudyOfTheExampleIsInThePod(t *testing.T) {
+	all := load(t, "../overlays/example")
+	data := map[string]map[string]string{}
+	for _, one := range all.maps {
+		data[one.Name] = one.Data
+	}
+	pod := all.job.Spec.Template.Spec
+	// What kustomize names, with the hash of the content, is what the Job refers to.
+	settings := data[pod.Containers[0].EnvFrom[0].ConfigMapRef.Name]
+	folder, name := filepath.Split(settings["STUDY"])
+	var found string
+	for _, mount := range pod.Containers[0].VolumeMounts {
+		for _, volume := range pod.Volumes {
+			if mount.MountPath+"/" == folder && volume.Name == mount.Name {
+				found = data[volume.ConfigMap.Name][name]
+			}
+		}
+	}
+	file, err := os.ReadFile(filepath.Join("../overlays/example", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found != string(file) {
+		t.Errorf("%q in %q is not %s of the overlay", name, folder, name)
+	}
+}
+
+func TestTheExampleHasADigest(t *testing.T) {
+	image := load(t, "../overlays/example").job.Spec.Template.Spec.Containers[0].Image
+	if !strings.Contains(image, "@sha256:") {
+		t.Errorf("%s may become another image within a run", image)
+	}
 }
 
 // variable returns the value of an environment variable of the container.

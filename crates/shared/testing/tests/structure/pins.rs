@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 /// The folders that are searched.
-const FOLDERS: [&str; 7] = [
-    ".ci", ".github", "bindings", "docs", "fuzz", "release", "stacks",
+const FOLDERS: [&str; 8] = [
+    ".ci", ".github", "bindings", "deploy", "docs", "fuzz", "release", "stacks",
 ];
 /// What builds make.
 const MADE: [&str; 4] = ["build", "node_modules", "target", ".venv"];
@@ -71,6 +71,10 @@ fn of_file(path: &str, text: &str, found: &mut usize) -> Vec<String> {
                 check(stages.contains(&stage), "name a stage", line);
             }
         }
+        if name == "kustomization.yaml" && matches!(words[..], ["digest:" | "newTag:", _]) {
+            let pinned = ends_with_hash(line, "digest: sha256:", 64);
+            check(pinned, "replace the image's tag by its digest", line);
+        }
         if let Some(uses) = words.iter().position(|word| *word == "uses:")
             && let Some(action) = words.get(uses + 1)
             && (name.ends_with(".yml") || name.ends_with(".md"))
@@ -118,6 +122,11 @@ fn a_tag_is_no_pin() {
     assert_eq!(missing("a.yml", "- uses: actions/checkout@v4"), 1);
     assert_eq!(missing("a.yml", "#   - uses: actions/checkout@v4"), 1);
     assert_eq!(missing("a.yml", "uses: OWNER/commute/.github/x@v1"), 0);
+
+    let overlay = "deploy/a/kustomization.yaml";
+    let pinned = format!("    newName: a/b\n    digest: sha256:{digest}\n");
+    assert_eq!(missing(overlay, &pinned), 0);
+    assert_eq!(missing(overlay, "    newTag: 0.1.0\n"), 1);
 
     assert_eq!(missing("bindings/x/test", "mvn --quiet test"), 1);
     assert_eq!(missing("stacks/maven/verified", "mvn --quiet"), 0);
