@@ -137,6 +137,30 @@ fn thresholds_do_not_pass_without_a_shard() {
     }
 }
 
+/// Pages show shards of built-in studies, and the example for Kubernetes has one per pod.
+#[test]
+fn examples_have_enough_blocks_for_their_shards() {
+    let sandbox = Sandbox::new();
+    let repository = common::repository();
+    let page = fs::read_to_string(repository.join("docs/how-to/many-machines.md")).unwrap();
+    let command = |line: &str| line.strip_prefix("commute run ").map(str::to_owned);
+    let lines = page.lines().filter_map(command);
+    let mut lines: Vec<String> = lines.filter(|line| line.contains("--shard")).collect();
+    assert!(!lines.is_empty());
+    let example = repository.join("deploy/kubernetes/overlays/example");
+    let overlay = fs::read_to_string(example.join("kustomization.yaml")).unwrap();
+    let (_, shards) = overlay.split_once("/spec/completions, value: ").unwrap();
+    let shards = shards.split('}').next().unwrap();
+    let study = example.join("checkout.toml");
+    lines.push(format!("{} --shard 1/{shards}", study.display()));
+    for line in lines {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let mut command = sandbox.commute(&[&["run"], &words[..], &["--dry-run"]].concat());
+        command.env("COMMUTE_HOME", &repository);
+        CommandOutput::of(command).exits_with(0);
+    }
+}
+
 #[test]
 fn report_merges_shards_in_any_order() {
     let sandbox = Sandbox::new();
