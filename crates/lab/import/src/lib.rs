@@ -203,6 +203,7 @@ fn cell(((network, block, arm), calls): ((String, u32, String), Vec<Call>)) -> C
             clock: "own".to_owned(),
             ..Stack::default()
         },
+        machine: None,
         relay: None,
         started_ns: 0,
     }

@@ -4,30 +4,47 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use record::Host;
+use record::{Host, Machine};
 
 /// Reads the host's facts, and leaves empty what cannot be read.
 pub fn facts(home: &Path) -> Host {
-    let cpuinfo = read("/proc/cpuinfo");
-    let field = |name: &str| {
-        cpuinfo
-            .lines()
-            .find_map(|l| l.strip_prefix(name)?.trim_start().strip_prefix(':'))
-            .map(|v| v.trim().to_owned())
-    };
-    let virtualised =
-        field("flags").is_some_and(|flags| flags.split(' ').any(|f| f == "hypervisor"));
+    let flags = cpuinfo("flags").unwrap_or_default();
+    let virtualised = flags.split(' ').any(|flag| flag == "hypervisor");
+    let Machine {
+        boot,
+        kernel,
+        cpu,
+        cores,
+    } = machine();
     Host {
-        kernel: read("/proc/sys/kernel/osrelease"),
-        cpu: field("model name").unwrap_or_default(),
-        cores: cores(),
+        boot,
+        kernel,
+        cpu,
+        cores,
         memory_bytes: memory_bytes(&read("/proc/meminfo")),
         clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        boot: read("/proc/sys/kernel/random/boot_id"),
         git: git(home),
         hypervisor: virtualised.then(|| "virtual machine".to_owned()),
         ..Host::default()
     }
+}
+
+/// Reads what tells this machine from others, as every cell records it.
+pub(crate) fn machine() -> Machine {
+    Machine {
+        boot: read("/proc/sys/kernel/random/boot_id"),
+        kernel: read("/proc/sys/kernel/osrelease"),
+        cpu: cpuinfo("model name").unwrap_or_default(),
+        cores: cores(),
+    }
+}
+
+/// Returns a field of the first processor.
+fn cpuinfo(name: &str) -> Option<String> {
+    let all = read("/proc/cpuinfo");
+    let mut lines = all.lines();
+    let value = lines.find_map(|l| l.strip_prefix(name)?.trim_start().strip_prefix(':'))?;
+    Some(value.trim().to_owned())
 }
 
 /// Returns the number of cores available; 0 if it cannot be read.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, CallResult};
 use crate::connection::ConnectionSettings;
+use crate::host::Machine;
 use crate::load::Load;
 use crate::timeline::Timeline;
 
@@ -46,6 +47,10 @@ pub struct Cell {
     pub connections: Vec<ConnectionSettings>,
     /// The client library, as its driver reported it.
     pub stack: Stack,
+    /// The machine that measured it, which may be another one than that of the header: any machine can continue a run.
+    /// Absent in imported calls and in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
     /// How requests reached the user's own server; absent where the lab started one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<Relay>,

@@ -27,6 +27,7 @@ mod cell;
 mod connection;
 mod data;
 pub mod folder;
+mod host;
 mod load;
 mod merge;
 mod packets;
@@ -43,14 +44,15 @@ pub use call::{Call, CallResult, Exchange, State};
 pub use cell::{ACTIVITY_BIN_MS, Activity, Audit, Cell, Cost, Outcome, Relay, Stack, Wire};
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
+pub use host::{Host, Machine};
 pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::{MergeError, merge};
 pub use packets::{LossComparison, PacketSeries};
 pub use path::{CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 pub use proof::Proof;
 pub use run::{
-    Arm, Check, ExternalServer, FORMAT, Group, Host, Level, Network, Planned, PlannedCall,
-    Position, Run, ServerOption, Settings,
+    Arm, Check, ExternalServer, FORMAT, Group, Level, Network, Planned, PlannedCall, Position, Run,
+    ServerOption, Settings,
 };
 pub use schema::schema;
 pub use sender::Sender;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::host::Host;
 use crate::load::LoadPlan;
 
 /// Version of the record format; raised when a reader of the old format would misread the new one.
@@ -334,33 +335,6 @@ pub struct Planned {
     pub arm: String,
     /// Position in the random order of its block, from 0.
     pub position: u32,
-}
-
-/// The machine a run ran on, without its name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Host {
-    /// Kernel release.
-    pub kernel: String,
-    /// Processor model.
-    pub cpu: String,
-    /// Number of cores available.
-    pub cores: u32,
-    /// Physical memory.
-    pub memory_bytes: u64,
-    /// The kernel's clock source, e.g. `tsc`.
-    pub clocksource: String,
-    /// The kernel's random id of this boot.
-    pub boot: String,
-    /// Whether the bench ran in a user namespace, without root.
-    pub rootless: bool,
-    /// Whether the link ran under SCHED_FIFO.
-    pub realtime: bool,
-    /// Git commit of commute; absent when unknown.
-    pub git: Option<String>,
-    /// Hypervisor; absent when the processor reports none.
-    pub hypervisor: Option<String>,
-    /// Versions of stacks by name; always empty so far.
-    pub stacks: BTreeMap<String, String>,
 }
 
 /// A check of the emulator against a known answer.

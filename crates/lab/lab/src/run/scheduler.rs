@@ -80,6 +80,7 @@ impl Attempt<'_> {
             audit: Audit::default(),
             connections: Vec::new(),
             stack: Stack::default(),
+            machine: None,
             relay: None,
             started_ns,
             took_ns: monotonic_ns().saturating_sub(started_ns),

@@ -7,7 +7,7 @@ use driver::protocol::Protocol;
 use proof::audit::{add_shares, objections, other_objections};
 use pump::{Bench, BenchError, Facts};
 use record::folder::Readers;
-use record::{Cell, Outcome};
+use record::{Cell, Machine, Outcome};
 use study::Arm;
 use study::plan::Plan;
 
@@ -44,6 +44,7 @@ pub(crate) struct Worker<'a> {
     /// None after the bench broke, until the next cell starts another.
     bench: Option<Bench>,
     facts: Facts,
+    machine: Machine,
 }
 
 impl RunContext<'_> {
@@ -63,6 +64,7 @@ impl<'a> Worker<'a> {
             lane: None,
             bench: Some(bench),
             facts,
+            machine: host::machine(),
         })
     }
 
@@ -200,6 +202,7 @@ impl CellRunner for Worker<'_> {
         let started_ns = monotonic_ns();
         let measured = self.measure(attempt);
         let mut cell = attempt.unmeasured(Outcome::Clean, started_ns);
+        cell.machine = Some(self.machine.clone());
         match measured {
             Ok(m) => self.fill(&mut cell, m),
             Err(CellError::Unsupported(reason)) => cell.outcome = Outcome::Unsupported { reason },

@@ -187,6 +187,12 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
             resolution_ns: 1,
             ..Stack::default()
         },
+        machine: Some(Machine {
+            boot: "invented".into(),
+            kernel: "invented".into(),
+            cpu: "Invented".into(),
+            cores: 2,
+        }),
         relay: None,
         started_ns: 1_000,
         took_ns: 11_000_000_000,

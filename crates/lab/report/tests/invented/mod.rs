@@ -390,6 +390,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
             resolution_ns: 1,
             ..Stack::default()
         },
+        machine: None,
         relay: None,
         started_ns: 1,
         took_ns: 3_000_000_000,

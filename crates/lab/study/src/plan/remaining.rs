@@ -178,6 +178,7 @@ mod tests {
             audit: record::Audit::default(),
             connections: vec![],
             stack: record::Stack::default(),
+            machine: None,
             relay: None,
             started_ns: 1000,
             took_ns: 10,
