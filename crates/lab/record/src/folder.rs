@@ -4,7 +4,7 @@
 //! renamed, which replaces a symbolic link instead of its target; and a folder in the run's folder must not be a link.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// Who may read a file or enter a folder.
@@ -74,8 +74,22 @@ impl NewFile {
 
     /// Gives the file its name, or fails if the name exists. Unlike renaming, this never replaces what another process
     /// wrote in the meantime.
-    pub(crate) fn add(self) -> io::Result<()> {
+    pub fn add(self) -> io::Result<()> {
         fs::hard_link(&self.temporary, &self.file)
+    }
+
+    /// Gives the file its name. Moves a file of that name to `aside` before, if its content differs. Returns whether it did.
+    pub fn supersede(self, aside: &Path) -> io::Result<bool> {
+        let differs = match fs::symlink_metadata(&self.file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+            Ok(_) => !have_same_content(&self.temporary, &self.file)?,
+        };
+        if differs {
+            fs::rename(&self.file, aside)?;
+        }
+        fs::rename(&self.temporary, &self.file)?;
+        Ok(differs)
     }
 
     /// Waits until the content is on the disk.
@@ -98,6 +112,27 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         // Once renamed, it no longer exists. Readers ignore one that cannot be deleted.
         fs::remove_file(&self.temporary).ok();
+    }
+}
+
+fn have_same_content(one: &Path, other: &Path) -> io::Result<bool> {
+    let (one, other) = (File::open(one)?, File::open(other)?);
+    // Of a named pipe, the length is 0.
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut one, mut other) = (BufReader::new(one), BufReader::new(other));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if left[..length] != right[..length] {
+            return Ok(false);
+        }
+        if length == 0 {
+            return Ok(left.len() == right.len());
+        }
+        one.consume(length);
+        other.consume(length);
     }
 }
 

@@ -12,6 +12,7 @@
 //!    interrupted for long is started again from its first cell: next *invocation*.
 //! 3. [`Store`] writes a record under a temporary name, syncs it, renames it and syncs the folder:
 //!    a file with a record's name is complete, even after kill -9 or with a full disk.
+//!    A store may have a [`Replica`], e.g. in a bucket. Then a write also waits for that.
 //! 4. A folder is read into [`RunData`], which checks that cells and plan belong together. It puts
 //!    the cells in the plan's order, independent of the order of files.
 //! 5. [`merge`] combines shards into their union; their order and duplicates make no difference.
@@ -56,5 +57,8 @@ pub use run::{
 };
 pub use schema::schema;
 pub use sender::Sender;
-pub use store::{MAX_RECORD_BYTES, MAX_RECORDS, Store, StoreError, StoreLock};
+pub use store::{
+    CELLS, MAX_RECORD_BYTES, MAX_RECORDS, PAYLOADS, RecordName, Replica, ReplicaError, Store,
+    StoreError, StoreLock,
+};
 pub use timeline::{Sample, Timeline};

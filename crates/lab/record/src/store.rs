@@ -4,20 +4,24 @@
 //! folder is synced. A crash may leave a temporary file behind, but never a partial record.
 
 mod error;
+mod name;
+mod replica;
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::data::{RunData, is_safe_id};
+use crate::data::RunData;
 use crate::folder::{self, NewFile, Readers, is_temporary, sync_parent};
 use crate::run::{FORMAT, Run};
-
 pub use error::StoreError;
+pub use name::{CELLS, PAYLOADS, RecordName};
+pub use replica::{Replica, ReplicaError};
 
 /// The largest record that is written or read: a cell of 100,000 calls has about 60 MB.
 pub const MAX_RECORD_BYTES: u64 = 256 << 20;
@@ -25,20 +29,17 @@ pub const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// The largest run that is read: 1,000 blocks of 50 arms on 20 networks.
 pub const MAX_RECORDS: usize = 1_000_000;
 
-const HEADER: &str = "run.json";
-const CELLS: &str = "cells";
-const PAYLOADS: &str = "payloads";
-
 /// The folder of one run or of one shard of it.
 #[derive(Clone, Debug)]
 pub struct Store {
     dir: PathBuf,
+    replica: Option<Arc<dyn Replica>>,
 }
 
 impl Store {
     /// Creates the folder of a new run. Fails if it already contains a run.
     pub fn create(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        let store = Self { dir: dir.into() };
+        let store = Self::of(dir.into());
         let header = store.header();
         match fs::symlink_metadata(&header) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -54,7 +55,7 @@ impl Store {
 
     /// Opens the folder of an existing run. Fails if it contains none.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
-        let store = Self { dir: dir.into() };
+        let store = Self::of(dir.into());
         let header = store.header();
         match header.try_exists() {
             Ok(true) => Ok(store),
@@ -64,6 +65,16 @@ impl Store {
             }
             Err(source) => Err(StoreError::read(&header, source)),
         }
+    }
+
+    fn of(dir: PathBuf) -> Self {
+        Self { dir, replica: None }
+    }
+
+    /// Has every record also written to a replica. A write fails where that fails; the folder then keeps the record.
+    #[must_use]
+    pub fn with_replica(self, replica: Option<Arc<dyn Replica>>) -> Self {
+        Self { replica, ..self }
     }
 
     /// Keeps every other process from writing to the folder until the lock is dropped or this
@@ -96,34 +107,41 @@ impl Store {
     /// A header that could not be read again is refused.
     pub fn write_run(&self, run: &Run) -> Result<(), StoreError> {
         self.check_run(run)?;
-        self.write_once(&self.header(), run, Readers::Any)
+        self.write_once(&RecordName::HEADER, run, Readers::Any)
     }
 
     /// Writes the header like [`write_run`](Self::write_run), but for its owner only: the study's own requests, which it
     /// has, may hold credentials.
     pub fn write_private_run(&self, run: &Run) -> Result<(), StoreError> {
         self.check_run(run)?;
-        self.write_once(&self.header(), run, Readers::Owner)
+        self.write_once(&RecordName::HEADER, run, Readers::Owner)
     }
 
     /// Replaces the header of a run by one with further blocks at the end of its plan. Cells that
     /// were run before stay valid, and whoever could read the header can read it.
     pub fn extend_run(&self, run: &Run) -> Result<(), StoreError> {
         let file = self.header();
-        let before: Run = read_record(&file)?;
+        let text = read_text(&file)?;
+        let before: Run = parse_record(&file, &text)?;
         if !run.plan.starts_with(&before.plan) {
             return Err(StoreError::Exists { file });
         }
         let readers = Readers::of(&file).map_err(|source| StoreError::read(&file, source))?;
-        self.write_and(&file, run, readers, NewFile::replace)
+        let extended = serialise(&file, run)?;
+        write_record(&file, &extended, readers, NewFile::replace)?;
+        self.replicate(|replica| replica.replace(&RecordName::HEADER, &text, &extended))
     }
 
     /// Keeps the content of a file that the run is continued with, under its SHA-256.
     pub fn write_payload(&self, digest: &str, content: &[u8]) -> Result<(), StoreError> {
-        let file = self.payload(digest);
+        let Some(name) = RecordName::of_payload(digest) else {
+            return Err(StoreError::Id { id: digest.into() });
+        };
+        let file = self.file(&name);
         folder::create(&self.dir, PAYLOADS.as_ref(), Readers::Any)
             .and_then(|_| write_synced(&file, content, Readers::Owner, NewFile::replace))
-            .map_err(|source| StoreError::write(&file, source))
+            .map_err(|source| StoreError::write(&file, source))?;
+        self.replicate(|replica| replica.add(&name, content))
     }
 
     /// Returns the path of the content with this SHA-256.
@@ -133,15 +151,56 @@ impl Store {
 
     /// Writes a cell. Fails if this attempt was written before.
     pub fn write_cell(&self, cell: &Cell) -> Result<(), StoreError> {
-        let file = self.dir.join(CELLS).join(cell.file_name());
-        if !is_safe_id(&cell.id) {
+        let Some(name) = RecordName::of_cell(cell) else {
             return Err(StoreError::Id {
                 id: cell.id.clone(),
             });
-        }
+        };
         let cells = self.dir.join(CELLS);
         folder::check(&cells).map_err(|source| StoreError::write(&cells, source))?;
-        self.write_once(&file, cell, Readers::Any)
+        self.write_once(&name, cell, Readers::Any)
+    }
+
+    /// Returns the path of a record.
+    pub fn file(&self, name: &RecordName) -> PathBuf {
+        self.dir.join(name.to_string())
+    }
+
+    /// Returns the names of the records in the folder, in the order in which a run may have written them.
+    pub fn names(&self) -> Result<Vec<RecordName>, StoreError> {
+        let mut names = Vec::new();
+        for folder in ["", PAYLOADS, CELLS] {
+            let dir = self.dir.join(folder);
+            let entries = match fs::read_dir(&dir) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                entries => entries.map_err(|source| StoreError::read(&dir, source))?,
+            };
+            for entry in entries {
+                let entry = entry.map_err(|source| StoreError::read(&dir, source))?;
+                let path = Path::new(folder).join(entry.file_name());
+                names.extend(RecordName::parse(&path.to_string_lossy()));
+                if names.len() > MAX_RECORDS {
+                    return Err(StoreError::TooMany { dir });
+                }
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns a record as it was written.
+    pub fn read_raw(&self, name: &RecordName) -> Result<Vec<u8>, StoreError> {
+        read_text(&self.file(name))
+    }
+
+    /// Creates a file that is to become a record which a replica has. Only its owner can read it: the folder does not say
+    /// who may.
+    pub fn receive(&self, name: &RecordName) -> Result<NewFile, StoreError> {
+        let file = self.file(name);
+        let below = name.folder().unwrap_or_default();
+        folder::create(&self.dir, below.as_ref(), Readers::Any)
+            .and_then(|_| NewFile::create(&file, Readers::Owner))
+            .map_err(|source| StoreError::write(&file, source))
     }
 
     /// Reads the header and all cells. Files that are not records, e.g. temporary ones, are ignored.
@@ -175,7 +234,7 @@ impl Store {
     }
 
     fn header(&self) -> PathBuf {
-        self.dir.join(HEADER)
+        self.file(&RecordName::HEADER)
     }
 
     /// Fails if the header could not be read again.
@@ -189,37 +248,52 @@ impl Store {
 
     fn write_once<T: Serialize>(
         &self,
-        file: &Path,
+        name: &RecordName,
         record: &T,
         readers: Readers,
     ) -> Result<(), StoreError> {
-        match fs::symlink_metadata(file) {
+        let file = self.file(name);
+        match fs::symlink_metadata(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(StoreError::write(file, source)),
-            Ok(_) => return Err(StoreError::Exists { file: file.into() }),
+            Err(source) => return Err(StoreError::write(&file, source)),
+            Ok(_) => return Err(StoreError::Exists { file }),
         }
-        self.write_and(file, record, readers, NewFile::add)
+        let text = serialise(&file, record)?;
+        write_record(&file, &text, readers, NewFile::add)?;
+        self.replicate(|replica| replica.add(name, &text))
     }
 
-    /// Writes the record under a temporary name, and `publish` gives it its own.
-    fn write_and<T: Serialize>(
+    fn replicate(
         &self,
-        file: &Path,
-        record: &T,
-        readers: Readers,
-        publish: fn(NewFile) -> io::Result<()>,
+        write: impl FnOnce(&dyn Replica) -> Result<(), ReplicaError>,
     ) -> Result<(), StoreError> {
-        let mut text = serde_json::to_vec_pretty(record)
-            .map_err(|source| StoreError::write(file, source.into()))?;
-        text.push(b'\n');
-        if text.len() as u64 > MAX_RECORD_BYTES {
-            return Err(StoreError::TooLarge { file: file.into() });
-        }
-        write_synced(file, &text, readers, publish).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::Exists { file: file.into() },
-            _ => StoreError::write(file, source),
-        })
+        let written = self.replica.as_deref().map_or(Ok(()), write);
+        written.map_err(|source| StoreError::Replica { source })
     }
+}
+
+/// Returns the text of a record. Fails if it is too large to be read again.
+fn serialise<T: Serialize>(file: &Path, record: &T) -> Result<Vec<u8>, StoreError> {
+    let text = serde_json::to_vec_pretty(record);
+    let mut text = text.map_err(|source| StoreError::write(file, source.into()))?;
+    text.push(b'\n');
+    match text.len() as u64 > MAX_RECORD_BYTES {
+        true => Err(StoreError::TooLarge { file: file.into() }),
+        false => Ok(text),
+    }
+}
+
+/// Writes the record under a temporary name, and `publish` gives it its own.
+fn write_record(
+    file: &Path,
+    text: &[u8],
+    readers: Readers,
+    publish: fn(NewFile) -> io::Result<()>,
+) -> Result<(), StoreError> {
+    write_synced(file, text, readers, publish).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::Exists { file: file.into() },
+        _ => StoreError::write(file, source),
+    })
 }
 
 /// Writes a file, whose content is on the disk before its name, and its name when this returns.
@@ -260,11 +334,10 @@ fn is_record(path: &Path) -> bool {
 }
 
 fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
-    /// The version, which is checked before parsing the rest can fail.
-    #[derive(Deserialize)]
-    struct Versioned {
-        format: u32,
-    }
+    parse_record(file, &read_text(file)?)
+}
+
+fn read_text(file: &Path) -> Result<Vec<u8>, StoreError> {
     let failed = |source| StoreError::read(file, source);
     let mut text = Vec::new();
     // A named pipe would block the reader indefinitely.
@@ -276,16 +349,25 @@ fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
         .take(MAX_RECORD_BYTES + 1)
         .read_to_end(&mut text)
         .map_err(failed)?;
-    if text.len() as u64 > MAX_RECORD_BYTES {
-        return Err(StoreError::TooLarge { file: file.into() });
+    match text.len() as u64 > MAX_RECORD_BYTES {
+        true => Err(StoreError::TooLarge { file: file.into() }),
+        false => Ok(text),
+    }
+}
+
+fn parse_record<T: DeserializeOwned>(file: &Path, text: &[u8]) -> Result<T, StoreError> {
+    /// The version, which is checked before parsing the rest can fail.
+    #[derive(Deserialize)]
+    struct Versioned {
+        format: u32,
     }
     let malformed = |error| StoreError::malformed(file, &error);
-    let Versioned { format } = serde_json::from_slice(&text).map_err(malformed)?;
+    let Versioned { format } = serde_json::from_slice(text).map_err(malformed)?;
     if format != FORMAT {
         return Err(StoreError::Format {
             file: file.into(),
             found: format,
         });
     }
-    serde_json::from_slice(&text).map_err(malformed)
+    serde_json::from_slice(text).map_err(malformed)
 }

@@ -202,15 +202,14 @@ fn what_is_private_is_for_its_owner_only() {
     let store = Store::create(dir.path()).unwrap();
     // Left behind by whoever wrote there before.
     fs::create_dir_all(dir.path().join("payloads")).unwrap();
-    fs::write(dir.path().join("payloads/abc"), "old").unwrap();
-    fs::set_permissions(
-        dir.path().join("payloads/abc"),
-        fs::Permissions::from_mode(0o644),
-    )
-    .unwrap();
-    store.write_payload("abc", b"secret").unwrap();
+    let digest = "ab".repeat(32);
+    let payload = store.payload(&digest);
+    fs::write(&payload, "old").unwrap();
+    fs::set_permissions(&payload, fs::Permissions::from_mode(0o644)).unwrap();
+    store.write_payload(&digest, b"secret").unwrap();
     store.write_private_run(&run(1)).unwrap();
-    assert_eq!((mode("payloads/abc"), mode("run.json")), (0o600, 0o600));
+    let payload = format!("payloads/{digest}");
+    assert_eq!((mode(&payload), mode("run.json")), (0o600, 0o600));
     // A longer run is no less private.
     store.extend_run(&run(2)).unwrap();
     assert_eq!(mode("run.json"), 0o600);
@@ -385,7 +384,10 @@ fn links_in_the_folder_are_not_followed() {
 
     let store = Store::create(&folder).unwrap();
     symlink(&elsewhere, folder.join("payloads")).unwrap();
-    of_link(store.write_payload("ab", b"content"), "payloads");
+    of_link(
+        store.write_payload(&"ab".repeat(32), b"content"),
+        "payloads",
+    );
     let own = format!(".run.json.{}.tmp", std::process::id());
     symlink(&left, folder.join(own)).unwrap();
     store.write_run(&run).unwrap();

@@ -7,6 +7,7 @@ use serde_json::error::Category;
 
 use crate::data::DataError;
 use crate::run::FORMAT;
+use crate::store::replica::ReplicaError;
 use crate::store::{MAX_RECORD_BYTES, MAX_RECORDS};
 
 /// Why a folder of records cannot be read or written.
@@ -106,6 +107,12 @@ pub enum StoreError {
         dir: PathBuf,
         /// The inconsistency.
         source: DataError,
+    },
+    /// The replica has not taken a record, which the folder has.
+    #[error("{source}")]
+    Replica {
+        /// What happened, and what to do.
+        source: ReplicaError,
     },
 }
 
