@@ -146,7 +146,7 @@ mod tests {
             }
         };
         let now = ResumedAt {
-            same_boot: true,
+            boot: "",
             monotonic_ns: 2,
         };
         let ran = Mutex::new(BTreeMap::new());

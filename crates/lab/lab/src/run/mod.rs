@@ -59,19 +59,20 @@ impl Lab {
         let mut head = self.head(plan, options);
         scratch::sweep();
         let (store, _lock, found) = open_store(&head, options)?;
-        let now = ResumedAt {
-            same_boot: found.same_boot,
-            monotonic_ns: monotonic_ns(),
-        };
+        let boot = head.host.boot.clone();
         let limit_ns = |b: &Block| 2 * plan.block_estimate_ns(b);
         let next = |done: &[Done]| {
+            let now = ResumedAt {
+                boot: &boot,
+                monotonic_ns: monotonic_ns(),
+            };
             let mut blocks = remaining(plan.shard(options.shard), done, &now, limit_ns);
             // Workers measure together: on one network their cells end together, too.
             let jobs = options.jobs as u32;
             blocks.sort_by_key(|b| (b.block.number / jobs.max(1), b.block.network));
             blocks
         };
-        let done: Vec<Done> = found.cells.iter().map(Done::new).collect();
+        let done: Vec<Done> = found.iter().map(Done::new).collect();
         if next(&done).is_empty() {
             return Ok(Ended::Complete);
         }
@@ -110,7 +111,7 @@ impl Lab {
             }
         }
         let progress = scheduler::Progress {
-            given_up: GivingUp::of(&found.cells),
+            given_up: GivingUp::of(&found),
             done,
         };
         scheduler::run(progress, next, workers, &store, stop, observer)
@@ -166,24 +167,16 @@ impl Lab {
     }
 }
 
-/// The cells that a run's folder already holds.
-#[derive(Default)]
-struct Found {
-    cells: Vec<Cell>,
-    /// Whether they were measured since this machine booted.
-    same_boot: bool,
-}
-
 /// Creates the run's folder, or opens the one to resume and checks that it holds this plan or its
-/// beginning.
+/// beginning. Returns the cells that it holds, too.
 ///
 /// The folder is locked, so that two processes never measure the same cells side by side.
-fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Found), LabError> {
+fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Vec<Cell>), LabError> {
     let dir = &options.out;
     if !options.resume {
         let store = Store::create(dir)?;
         let lock = store.lock()?;
-        return Ok((store, lock, Found::default()));
+        return Ok((store, lock, Vec::new()));
     }
     let store = Store::open(dir)?;
     let lock = store.lock()?;
@@ -206,11 +199,7 @@ fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Fou
             ..run.clone()
         })?;
     }
-    let found = Found {
-        cells: data.cells().to_vec(),
-        same_boot: run.host.boot == head.host.boot,
-    };
-    Ok((store, lock, found))
+    Ok((store, lock, data.cells().to_vec()))
 }
 
 /// Returns the first thing in which a recorded run differs from the one that is to continue it. That may have more blocks.

@@ -16,7 +16,7 @@ const LAB_TRIES: u32 = 3;
 /// What happens during a run, for progress displays.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Every planned cell has been run, and noisy blocks are run again.
+    /// Every planned cell has been run, and blocks that were noisy or interrupted are run again.
     Again {
         /// How many cells that takes.
         cells: usize,
@@ -196,7 +196,10 @@ fn run_block<R: CellRunner>(
     let known = || given_up.lock().unwrap_or_else(PoisonError::into_inner);
     let mut ran = Vec::new();
     for &cell in &remaining.cells {
-        if stop.load(Ordering::Relaxed) {
+        // A record may take long to store. The block is then begun again.
+        let is_interrupted =
+            (ran.last()).is_some_and(|last| remaining.is_interrupted(last, monotonic_ns()));
+        if is_interrupted || stop.load(Ordering::Relaxed) {
             break;
         }
         let attempt = Attempt {

@@ -26,13 +26,22 @@ pub struct RemainingBlock<'p> {
     pub attempt: u32,
     /// Its cells that remain, in the order of running.
     pub cells: Vec<&'p PlannedCell>,
+    /// The longest pause between two of its cells.
+    pub limit_ns: u64,
 }
 
-/// When a run is resumed.
+impl RemainingBlock<'_> {
+    /// Reports whether a cell ended too long ago for the next one to be back to back with it.
+    pub fn is_interrupted(&self, last: &Done, monotonic_ns: u64) -> bool {
+        monotonic_ns.saturating_sub(last.end_ns) > self.limit_ns
+    }
+}
+
+/// Where and when a run goes on.
 #[derive(Debug)]
-pub struct ResumedAt {
-    /// Whether the records were made since the last boot; only then are their times comparable.
-    pub same_boot: bool,
+pub struct ResumedAt<'a> {
+    /// The kernel's id of this boot. The times of cells from another boot, or another machine, are not comparable.
+    pub boot: &'a str,
     /// CLOCK_MONOTONIC.
     pub monotonic_ns: u64,
 }
@@ -46,6 +55,9 @@ pub struct Done {
     invocation: u32,
     attempt: u32,
     noisy: bool,
+    given_up: bool,
+    /// None where it is unknown.
+    boot: Option<String>,
     end_ns: u64,
 }
 
@@ -59,6 +71,8 @@ impl Done {
             invocation: cell.invocation,
             attempt: cell.attempt,
             noisy: matches!(cell.outcome, Outcome::Noisy { .. }),
+            given_up: matches!(cell.outcome, Outcome::GivenUp { .. }),
+            boot: cell.machine.as_ref().map(|machine| machine.boot.clone()),
             end_ns: cell.started_ns + cell.took_ns,
         }
     }
@@ -70,12 +84,12 @@ impl Done {
 /// Blocks are run again because of a noisy cell if not too many are noisy. A failure of the driver is
 /// a result; what the lab itself failed at has no record.
 ///
-/// A block that was interrupted for longer than its `limit_ns` is run from its first cell. Its cells would no longer be
-/// back to back otherwise.
+/// A block that was interrupted for longer than its `limit_ns`, or that another machine began, is run from its first
+/// cell. Its cells would no longer be back to back otherwise.
 pub fn remaining<'p>(
     blocks: impl Iterator<Item = &'p Block>,
     done: &[Done],
-    now: &ResumedAt,
+    now: &ResumedAt<'_>,
     limit_ns: impl Fn(&Block) -> u64,
 ) -> Vec<RemainingBlock<'p>> {
     let mut of_block: BTreeMap<(&str, u32), Vec<&Done>> = BTreeMap::new();
@@ -115,7 +129,7 @@ fn too_noisy(blocks: &[(&Block, &[&Done])]) -> bool {
 fn remaining_of<'p>(
     block: &'p Block,
     found: &[&Done],
-    now: &ResumedAt,
+    now: &ResumedAt<'_>,
     limit_ns: u64,
     repeats_noisy: bool,
 ) -> Option<RemainingBlock<'p>> {
@@ -133,6 +147,7 @@ fn remaining_of<'p>(
         invocation,
         attempt,
         cells,
+        limit_ns,
     };
     let whole = || block.cells.iter().collect();
     let rerun = || (attempt < MAX_ATTEMPTS).then(|| run(invocation, attempt + 1, whole()));
@@ -142,9 +157,12 @@ fn remaining_of<'p>(
             false => None,
         };
     }
+    // Of a cell that was given up, nothing was measured on any machine.
+    let is_here = |c: &Done| c.given_up || c.boot.as_deref() == Some(now.boot);
+    let same_boot = || current.iter().all(|c| is_here(c));
     let uninterrupted = match current.iter().map(|c| c.end_ns).max() {
         None => true,
-        Some(end) => now.same_boot && now.monotonic_ns.saturating_sub(end) <= limit_ns,
+        Some(end) => same_boot() && now.monotonic_ns.saturating_sub(end) <= limit_ns,
     };
     match (uninterrupted, attempt) {
         (true, _) => Some(run(invocation, attempt, missing)),
@@ -159,6 +177,9 @@ mod tests {
     use super::*;
     use crate::plan::small_plan::small_plan;
     use crate::plan::{Plan, Shard};
+
+    /// The boot of the machine that measured all cells.
+    const BOOT: &str = "invented";
 
     fn cell(plan: &Plan, block: usize, index: usize, outcome: Outcome) -> Cell {
         let planned = &plan.blocks[block].cells[index].planned;
@@ -178,10 +199,17 @@ mod tests {
             audit: record::Audit::default(),
             connections: vec![],
             stack: record::Stack::default(),
-            machine: None,
+            machine: Some(machine(BOOT)),
             relay: None,
             started_ns: 1000,
             took_ns: 10,
+        }
+    }
+
+    fn machine(boot: &str) -> record::Machine {
+        record::Machine {
+            boot: boot.into(),
+            ..record::Machine::default()
         }
     }
 
@@ -197,7 +225,7 @@ mod tests {
         monotonic_ns: u64,
     ) -> Vec<RemainingBlock<'p>> {
         let now = ResumedAt {
-            same_boot: true,
+            boot: BOOT,
             monotonic_ns,
         };
         let done: Vec<Done> = done.iter().map(Done::new).collect();
@@ -235,13 +263,26 @@ mod tests {
             (late[0].invocation, late[0].attempt, late[0].cells.len()),
             (2, 1, plan.blocks[0].cells.len())
         );
-        let now = ResumedAt {
-            same_boot: false,
-            monotonic_ns: 1010,
+    }
+
+    #[test]
+    fn a_block_of_another_machine_restarts_from_its_first_cell() {
+        let plan = small_plan();
+        let of = |index: usize, machine: Option<record::Machine>| Cell {
+            machine,
+            ..cell(&plan, 0, index, Outcome::Clean)
         };
-        let done: Vec<Done> = done.iter().map(Done::new).collect();
-        let rebooted = remaining(plan.blocks.iter(), &done, &now, |_| 500);
-        assert_eq!(rebooted[0].invocation, 2);
+        let other = || of(0, Some(machine("other")));
+        let unknown = of(0, None);
+        // The last one: this machine continued a block that another one began.
+        let mixed = vec![other(), of(1, Some(machine(BOOT)))];
+        for done in [vec![other()], vec![unknown], mixed] {
+            let blocks = remaining_at(&plan, &done, 1010);
+            assert_eq!(
+                (blocks[0].invocation, blocks[0].cells.len()),
+                (2, plan.blocks[0].cells.len())
+            );
+        }
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl Progress {
     pub(crate) fn event(&self, event: &Event<'_>) {
         match event {
             Event::Again { cells } => {
-                let line = format!("running noisy blocks again: {cells} cells");
+                let line =
+                    format!("running blocks again that were noisy or interrupted: {cells} cells");
                 progress::print(&self.bar, &line);
                 self.bar.inc_length(*cells as u64);
             }

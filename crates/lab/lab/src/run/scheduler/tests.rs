@@ -1,3 +1,9 @@
+//! Tests of the scheduler, with runners that measure nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use record::{Machine, RecordName, Replica, ReplicaError};
 use study::plan::{ResumedAt, remaining};
 
 use super::*;
@@ -23,7 +29,7 @@ impl CellRunner for Failing {
 fn what_the_lab_fails_at_is_tried_again_and_never_recorded() {
     let plan = small_plan();
     let now = ResumedAt {
-        same_boot: true,
+        boot: "",
         monotonic_ns: 2,
     };
     let run_with = |failures: u32| {
@@ -32,7 +38,7 @@ fn what_the_lab_fails_at_is_tried_again_and_never_recorded() {
         let retried = AtomicUsize::new(0);
         let ended = run(
             Progress::default(),
-            |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
+            |done| remaining(plan.blocks.iter(), done, &now, |_| u64::MAX),
             vec![Failing(failures)],
             &store,
             &AtomicBool::new(false),
@@ -73,6 +79,38 @@ impl CellRunner for Invented {
     }
 }
 
+#[test]
+fn blocks_with_a_noisy_cell_are_run_again_after_all_others() {
+    let plan = small_plan();
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::create(dir.path()).unwrap();
+    let now = ResumedAt {
+        boot: "",
+        monotonic_ns: 2,
+    };
+    let started = Mutex::new(Vec::new());
+    let ended = run(
+        Progress::default(),
+        |done| remaining(plan.blocks.iter(), done, &now, |_| u64::MAX),
+        vec![Invented, Invented],
+        &store,
+        &AtomicBool::new(false),
+        &|event| match event {
+            Event::Again { cells } => started.lock().unwrap().push(format!("{cells} again")),
+            Event::Started { attempt, .. } => {
+                started.lock().unwrap().push(attempt.to_string());
+            }
+            Event::LabFailed { .. } | Event::Ended { .. } => {}
+        },
+    );
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    // Block 0 of each of two networks has three arms.
+    let mut expected = vec!["1".to_owned(); plan.cells().count()];
+    expected.push("6 again".to_owned());
+    expected.extend(vec!["2".to_owned(); 6]);
+    assert_eq!(*started.lock().unwrap(), expected);
+}
+
 /// How a cell ends.
 type Ends = fn(&Attempt<'_>) -> Result<Cell, String>;
 
@@ -107,13 +145,13 @@ fn a_cell_that_fails_when_the_run_is_asked_to_stop_has_no_record() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::create(dir.path()).unwrap();
         let now = ResumedAt {
-            same_boot: true,
+            boot: "",
             monotonic_ns: 2,
         };
         let stop = AtomicBool::new(false);
         let ended = run(
             Progress::default(),
-            |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
+            |done| remaining(plan.blocks.iter(), done, &now, |_| u64::MAX),
             vec![Stopped {
                 stop: &stop,
                 cells: 0,
@@ -129,34 +167,77 @@ fn a_cell_that_fails_when_the_run_is_asked_to_stop_has_no_record() {
     }
 }
 
+/// A replica that takes long to store the first record.
+#[derive(Debug)]
+struct Slow(AtomicBool);
+
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Replica for Slow {
+    fn add(&self, _: &RecordName, _: &[u8]) -> Result<(), ReplicaError> {
+        if self.0.swap(false, Ordering::Relaxed) {
+            std::thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn replace(&self, _: &RecordName, _: &[u8], _: &[u8]) -> Result<(), ReplicaError> {
+        Ok(())
+    }
+}
+
+/// A runner that measures nothing, at the time that it is.
+struct Now;
+
+impl CellRunner for Now {
+    fn run(&mut self, attempt: &Attempt<'_>) -> Result<Cell, String> {
+        Ok(Cell {
+            machine: Some(Machine::default()),
+            ..attempt.unmeasured(Outcome::Clean, monotonic_ns())
+        })
+    }
+}
+
 #[test]
-fn blocks_with_a_noisy_cell_are_run_again_after_all_others() {
+fn a_block_whose_record_takes_long_to_store_is_begun_again() {
     let plan = small_plan();
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::create(dir.path()).unwrap();
-    let now = ResumedAt {
-        same_boot: true,
-        monotonic_ns: 2,
-    };
-    let started = Mutex::new(Vec::new());
+    let replica: Arc<dyn Replica> = Arc::new(Slow(AtomicBool::new(true)));
+    let store = Store::create(dir.path())
+        .unwrap()
+        .with_replica(Some(replica));
+    let limit_ns = (PAUSE / 2).as_nanos() as u64;
     let ended = run(
         Progress::default(),
-        |done| remaining(plan.blocks.iter(), done, &now, |_| 1000),
-        vec![Invented, Invented],
+        |done| {
+            let now = ResumedAt {
+                boot: "",
+                monotonic_ns: monotonic_ns(),
+            };
+            remaining(plan.blocks.iter(), done, &now, |_| limit_ns)
+        },
+        vec![Now],
         &store,
         &AtomicBool::new(false),
-        &|event| match event {
-            Event::Again { cells } => started.lock().unwrap().push(format!("{cells} again")),
-            Event::Started { attempt, .. } => {
-                started.lock().unwrap().push(attempt.to_string());
-            }
-            Event::LabFailed { .. } | Event::Ended { .. } => {}
-        },
+        &|_| {},
     );
     assert_eq!(ended.unwrap(), Ended::Complete);
-    // Block 0 of each of two networks has three arms.
-    let mut expected = vec!["1".to_owned(); plan.cells().count()];
-    expected.push("6 again".to_owned());
-    expected.extend(vec!["2".to_owned(); 6]);
-    assert_eq!(*started.lock().unwrap(), expected);
+    let again = file_names(&dir.path().join("cells"), ".2.1.json");
+    let whole: Vec<String> = plan.blocks[0]
+        .cells
+        .iter()
+        .map(|c| c.planned.id.clone())
+        .collect();
+    assert_eq!(again, whole.into_iter().collect());
+    let all = file_names(&dir.path().join("cells"), ".1.1.json").len();
+    assert_eq!(all, plan.cells().count() - (plan.blocks[0].cells.len() - 1));
+}
+
+/// Returns the names of files with this ending, without it.
+fn file_names(dir: &std::path::Path, ending: &str) -> std::collections::BTreeSet<String> {
+    let entries = std::fs::read_dir(dir).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .filter_map(|name| Some(name.strip_suffix(ending)?.to_owned()))
+        .collect()
 }
