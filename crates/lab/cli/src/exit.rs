@@ -10,6 +10,7 @@ use import::ImportError;
 use lab::{LabError, MatrixError, NoHome, StacksError, UnknownStudy};
 use link::{NetworkError, OverrideError};
 use record::{MergeError, StoreError};
+use remote::RemoteError;
 
 use crate::out;
 
@@ -104,6 +105,7 @@ fn is_usage(error: &anyhow::Error) -> bool {
         || error.downcast_ref().is_some_and(of_import)
         || error.downcast_ref().is_some_and(of_matrix)
         || error.downcast_ref().is_some_and(of_merge)
+        || error.downcast_ref().is_some_and(RemoteError::is_usage)
         || error.is::<OverrideError>()
         || error.is::<NoHome>()
         || error.is::<UnknownStudy>()

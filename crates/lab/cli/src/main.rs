@@ -13,6 +13,7 @@ mod home;
 mod interrupt;
 mod origin;
 mod out;
+mod places;
 mod progress;
 mod terminal;
 mod verb;

@@ -44,7 +44,7 @@ const CASES: &[Case] = &[
         &["run", "small.toml", "--out", "small.toml/run"],
         &["small.toml/run", "Not a directory"],
     ),
-    (&["report"], &["<DIR>"]),
+    (&["report"], &["<DIR|PREFIX>"]),
     (
         &[
             "report",

@@ -1,12 +1,12 @@
 //! `commute compare OLD NEW`: what changed between two runs of a study.
 
-use std::path::{Path, PathBuf};
+use std::slice;
 
-use record::{RunData, Store};
+use remote::Location;
 use report::ChangeVerdict;
 
 use crate::verb::report::width;
-use crate::{exit, out};
+use crate::{exit, out, places};
 
 /// Compare two runs of a study: what became faster or slower?
 ///
@@ -18,12 +18,12 @@ use crate::{exit, out};
     commute compare runs/quickstart-1 runs/quickstart-2\n  \
     commute compare runs/main runs/branch --format markdown --fail-if-slower")]
 pub(crate) struct Args {
-    /// Folder of the old run
-    #[arg(value_name = "OLD")]
-    old: PathBuf,
-    /// Folder of the new run
-    #[arg(value_name = "NEW")]
-    new: PathBuf,
+    /// Folder or prefix of the old run, e.g. s3://BUCKET/PREFIX
+    #[arg(value_name = "OLD", value_parser = places::Parser)]
+    old: Location,
+    /// Folder or prefix of the new run
+    #[arg(value_name = "NEW", value_parser = places::Parser)]
+    new: Location,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -44,7 +44,8 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    let (old, new) = (read(&args.old)?, read(&args.new)?);
+    let [old, new] = [&args.old, &args.new].map(|place| places::read(slice::from_ref(place)));
+    let (old, new) = (old?, new?);
     let changes = report::compare_runs(&old, &new).map_err(exit::usage)?;
     out::print(&match args.format {
         Format::Human => changes.human(width()),
@@ -56,8 +57,4 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         true => exit::THRESHOLD,
         false => exit::PASS,
     })
-}
-
-fn read(dir: &Path) -> anyhow::Result<RunData> {
-    Ok(Store::open(dir)?.read()?)
 }

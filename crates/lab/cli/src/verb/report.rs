@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use record::folder::{self, Readers};
-use record::{CellStatus, Outcome, RunData, Store};
+use record::{CellStatus, Outcome, RunData};
+use remote::Location;
 use report::{Summary, Threshold, ThresholdOutcome};
 
-use crate::{exit, out, terminal};
+use crate::{exit, out, places, terminal};
 
 /// The name of a file that stands for standard output.
 const STDOUT: &str = "-";
@@ -16,22 +17,24 @@ const STDOUT: &str = "-";
 /// Answer a study's question from its records
 ///
 /// Several folders are shards of one run and are merged; neither their order nor duplicates
-/// matter. Exits with 3 if an arm has no results, because its cells or most of its requests failed,
-/// if fewer cells are clean than the study requires, or if a condition of --fail-if holds or is
-/// undetermined. Conditions are undetermined where cells were not run.
+/// matter. Below a prefix, all runs are merged. Exits with 3 if an arm has no results, because its
+/// cells or most of its requests failed, if fewer cells are clean than the study requires, or if a
+/// condition of --fail-if holds or is undetermined. Conditions are undetermined where cells were
+/// not run.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     commute report runs/quickstart-1\n  \
     commute report runs/quickstart-1 --verbose\n  \
     commute report shard-1 shard-2 --html report.html\n  \
+    commute report s3://bucket/quickstart --html report.html\n  \
     commute report runs/quickstart-1 --fail-if 'first.p95 > 300ms' --fail-if 'errors > 1%'\n  \
     commute report runs/quickstart-1 --format csv > calls.csv\n  \
     commute report runs/quickstart-1 --format markdown | gh pr comment 7 --body-file -\n  \
     commute report runs/client-1 --regret 'client auto' --oracle 'client h2' --oracle 'client h3'")]
 pub(crate) struct Args {
-    /// Folders of a run or of its shards
-    #[arg(required = true, value_name = "DIR")]
-    dirs: Vec<PathBuf>,
+    /// Folders of a run or of its shards, or prefixes with such below them, e.g. s3://BUCKET/PREFIX
+    #[arg(required = true, value_name = "DIR|PREFIX", value_parser = places::Parser)]
+    places: Vec<Location>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -92,12 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             "--html - and --card - both write to standard output; name a file for one of them",
         ));
     }
-    let shards = args
-        .dirs
-        .iter()
-        .map(|dir| Ok(Store::open(dir)?.read()?))
-        .collect::<anyhow::Result<Vec<RunData>>>()?;
-    let data = record::merge(shards)?;
+    let data = places::read(&args.places)?;
     if let Some(arm) = &args.regret {
         return print_regret(&data, arm, &args.oracle);
     }

@@ -4,12 +4,13 @@ mod captures;
 mod remedies;
 
 use std::path::PathBuf;
+use std::slice;
 
-use record::Store;
+use remote::Location;
 use report::PathOf;
 
 use crate::verb::report::width;
-use crate::{exit, out};
+use crate::{exit, out, places};
 
 /// Where did the time go? The parts of each arm's requests, and where arms differ.
 ///
@@ -29,9 +30,9 @@ use crate::{exit, out};
     commute why --pcap client.pcap server.pcap --request 3\n  \
     commute why --pcap client.pcap --format csv > parts.csv")]
 pub(crate) struct Args {
-    /// Folder of the run
-    #[arg(value_name = "RUN", required_unless_present = "pcap")]
-    run: Option<PathBuf>,
+    /// Folder or prefix of the run, e.g. s3://BUCKET/PREFIX
+    #[arg(value_name = "RUN", required_unless_present = "pcap", value_parser = places::Parser)]
+    run: Option<Location>,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
@@ -84,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let Some(run) = &args.run else {
         return captures::run(&args.pcap, args.format, args.request);
     };
-    let data = Store::open(run)?.read()?;
+    let data = places::read(slice::from_ref(run))?;
     if let Some(call) = args.path {
         let wanted = PathOf {
             call,

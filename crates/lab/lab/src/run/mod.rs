@@ -174,11 +174,11 @@ impl Lab {
 fn open_store(head: &Run, options: &RunOptions) -> Result<(Store, StoreLock, Vec<Cell>), LabError> {
     let dir = &options.out;
     if !options.resume {
-        let store = Store::create(dir)?;
+        let store = Store::create(dir)?.with_replica(options.replica.clone());
         let lock = store.lock()?;
         return Ok((store, lock, Vec::new()));
     }
-    let store = Store::open(dir)?;
+    let store = Store::open(dir)?.with_replica(options.replica.clone());
     let lock = store.lock()?;
     let data = store.read()?;
     let run = data.run();

@@ -1,7 +1,8 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use record::folder::Readers;
-use record::{Check, ServerOption};
+use record::{Check, Replica, ServerOption};
 use study::plan::{Plan, Shard};
 
 /// How to run a plan.
@@ -13,6 +14,8 @@ pub struct RunOptions {
     pub server: Option<ServerOption>,
     /// The run's folder.
     pub out: PathBuf,
+    /// Has each record, too, before it counts.
+    pub replica: Option<Arc<dyn Replica>>,
     /// Whether to continue the run that the folder holds.
     pub resume: bool,
     /// Blocks measured in parallel, at least 1.

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use lab::{AllowedFiles, ExternalServer, Lab, Plan, RunOptions, ServerUrl, Shard, Trust};
-use record::{ServerOption, Store, StoreError};
+use record::{ServerOption, Store};
+use remote::Location;
 use stats::Ranks;
 
 use super::Args;
+use super::output::Output;
 use super::until_decided::first_look;
 use crate::exit;
 
@@ -23,11 +25,11 @@ pub(super) struct Job {
     pub(super) names_server: bool,
     /// The files outside its folder that the study reads, by their paths after all links.
     pub(super) outside_files: Vec<PathBuf>,
-    pub(super) out: PathBuf,
+    pub(super) out: Output,
     pub(super) resume: bool,
     pub(super) shard: Shard,
     pub(super) jobs: u16,
-    pcap: bool,
+    pub(super) pcap: bool,
     pub(super) keylog: bool,
     pub(super) qlog: bool,
     explain: bool,
@@ -39,8 +41,9 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn of(args: &Args, lab: &Lab) -> anyhow::Result<Job> {
-        if let Some(dir) = &args.resume {
-            return Job::resumed(dir, args.blocks, lab);
+        if let Some(place) = &args.resume {
+            let out = Output::resumed(place, args.dry_run)?;
+            return Job::resumed(out, args.blocks, lab);
         }
         let study = args.study.as_deref().unwrap_or(Path::new(""));
         let file = match lab.home.study(study) {
@@ -78,11 +81,15 @@ impl Job {
                 "--server: this study compares servers; leave --server out",
             ));
         }
-        let free = || next_free(Path::new("runs"), &plan.study.name);
-        let out = args.out.clone().unwrap_or_else(free);
+        let free = || Location::Folder(next_free(Path::new("runs"), &plan.study.name));
+        let place = args.out.clone().unwrap_or_else(free);
+        let (out, resume) = match args.or_resume {
+            true => Output::begun(&place, args.shard, args.dry_run)?,
+            false => (Output::new(&place, args.shard)?, false),
+        };
         Ok(Job {
-            resume: args.or_resume && has_run(&out)?,
             out,
+            resume,
             plan,
             study_file: name_of(study, &file, lab),
             server: server_option(args),
@@ -99,8 +106,8 @@ impl Job {
         })
     }
 
-    fn resumed(dir: &Path, blocks: Option<u32>, lab: &Lab) -> anyhow::Result<Job> {
-        let store = Store::open(dir)?;
+    fn resumed(out: Output, blocks: Option<u32>, lab: &Lab) -> anyhow::Result<Job> {
+        let store = Store::open(out.folder())?;
         let data = store.read()?;
         let run = data.run();
         let settings = &run.settings;
@@ -111,7 +118,7 @@ impl Job {
             names_server: (settings.server_option.as_ref())
                 .is_some_and(|option| ServerUrl::looks_like(&option.server)),
             outside_files: Vec::new(),
-            out: dir.to_owned(),
+            out,
             resume: true,
             shard: Shard {
                 index: settings.shard.max(1) as usize,
@@ -147,7 +154,8 @@ impl Job {
         RunOptions {
             study_file: self.study_file.clone(),
             server: self.server.clone(),
-            out: self.out.clone(),
+            out: self.out.folder().to_owned(),
+            replica: self.out.replica(),
             resume: self.resume,
             jobs: usize::from(self.jobs),
             shard: self.shard,
@@ -231,15 +239,6 @@ fn check_study(file: &Path, lab: &Lab) -> anyhow::Result<()> {
     Err(exit::usage(format!(
         "there is no file {name}; commute's own studies are in {folder}{hint}"
     )))
-}
-
-/// Reports whether a folder holds a run. Whether it is this one is checked when the run is continued.
-fn has_run(dir: &Path) -> Result<bool, StoreError> {
-    match Store::open(dir) {
-        Ok(_) => Ok(true),
-        Err(StoreError::NoRun { .. }) => Ok(false),
-        Err(e) => Err(e),
-    }
 }
 
 /// Returns the first `STUDY-N` that does not exist.

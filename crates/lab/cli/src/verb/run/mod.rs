@@ -5,23 +5,26 @@ mod dry_run;
 mod job;
 mod measure;
 mod noise;
+mod output;
 mod progress;
 mod self_test;
 mod until_decided;
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lab::{Ended, Feasibility, Lab, PROBES_PER_CELL, Plan, Shard};
+use remote::Location;
 
 use crate::verb::report::{Format, apply, clean_share, exit_code, print, write_files};
-use crate::{exit, out, terminal};
+use crate::{exit, out, places, terminal};
 use job::Job;
 pub(crate) use job::QUICK_BLOCKS;
 use measure::{Measured, measure};
+use output::Output;
 use self_test::self_test;
 use until_decided::{Next, UntilDecided};
 
@@ -37,18 +40,24 @@ use until_decided::{Next, UntilDecided};
     commute run quickstart --quick                       6 blocks: verdicts on clear differences only\n  \
     commute run quickstart --shard 2/4                   one quarter, merged by `commute report`\n  \
     commute run quickstart --out q --or-resume           begin, or continue what is in the folder q\n  \
+    commute run apps --shard 2/4 --out s3://bucket/apps  the same; all shards share the prefix\n  \
     commute run my/study.toml                            a study of your own\n  \
     commute run my/study.toml --server https://api.example.com   against your own server\n  \
     commute run --resume runs/quickstart-1               the rest of an interrupted run\n  \
     commute run --resume runs/quickstart-1 --blocks 20   the same run with 20 blocks\n  \
+    commute run --resume s3://bucket/apps/shard-2-of-4   on any machine\n  \
     commute run apps --until-decided --budget 1h         as many blocks as it takes")]
 pub(crate) struct Args {
     /// A built-in study, e.g. quickstart, or a TOML file
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     study: Option<PathBuf>,
-    /// Folder for the records [default: runs/STUDY-1, -2, ...]
-    #[arg(short, long, value_name = "DIR", conflicts_with = "resume")]
-    out: Option<PathBuf>,
+    /// Folder for the records [default: runs/STUDY-1, -2, ...], or a prefix that machines share: s3://BUCKET/PREFIX,
+    /// gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER
+    ///
+    /// Below a prefix, each shard has a part of its own, e.g. PREFIX/shard-2-of-4. Credentials come from the environment
+    /// or from the machine's role.
+    #[arg(short, long, value_name = "DIR|PREFIX", value_parser = places::Parser, conflicts_with = "resume")]
+    out: Option<Location>,
     /// Blocks per network; overrides the study's, or extends the run to resume
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     blocks: Option<u32>,
@@ -87,9 +96,9 @@ pub(crate) struct Args {
     /// Run only shard I of N, e.g. 2/4
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with = "resume")]
     shard: Option<Shard>,
-    /// Continue the run in this folder, with its study and options
-    #[arg(long, value_name = "DIR")]
-    resume: Option<PathBuf>,
+    /// Continue the run in this folder or below this prefix, with its study and options
+    #[arg(long, value_name = "DIR|PREFIX", value_parser = places::Parser)]
+    resume: Option<Location>,
     /// Continue the run in --out if there is one; refused if that has another study or other options
     #[arg(long, requires = "out", conflicts_with_all = ["resume", "until_decided"])]
     or_resume: bool,
@@ -157,9 +166,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if let Some(address) = lab.reach(&job.plan)? {
         announce(&job, address);
     }
-    if !job.resume {
+    if job.resume {
+        job.out.store_rest()?;
+    } else {
         // A folder that cannot be created should be reported before the self-test takes its time.
-        record::Store::create(&job.out)?;
+        job.out.check_new()?;
+        if !job.plan.own_requests().is_empty() {
+            job.out.note_readers();
+        }
     }
     let is_testing = Arc::new(AtomicBool::new(!args.no_self_test && !job.resume));
     let testing = Arc::clone(&is_testing);
@@ -174,7 +188,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     is_testing.store(false, Ordering::Relaxed);
     // A run that is stopped needs no self-test: one that could not be made is no error.
     if stop.load(Ordering::Relaxed) && !job.resume {
-        return Ok(stopped_before_the_first_cell(&job.out));
+        job.out.remove_empty();
+        out::note!("stopped before the first cell");
+        return Ok(exit::INTERRUPTED);
     }
     let mut options = job.options(tested?);
     let shard = job.shard;
@@ -208,10 +224,11 @@ fn check_options(args: &Args, job: &Job) -> anyhow::Result<()> {
     if args.budget.is_some() && !job.until_decided {
         return Err(exit::usage("--budget is for runs with --until-decided"));
     }
-    if let Some((scheme, _)) = job.out.to_str().and_then(|out| out.split_once("://")) {
-        return Err(exit::usage(format!(
-            "--out: no records can be written to `{scheme}://`; name a folder"
-        )));
+    if job.out.is_remote() && (job.pcap || job.keylog || job.qlog) {
+        return Err(exit::usage(
+            "--pcap, --keylog and --qlog write files beside the records, which a prefix does not keep: name a folder with \
+             --out",
+        ));
     }
     check_thresholds(&args.fail_if, &job.plan)?;
     let (Shard { index, of }, blocks) = (job.shard, job.plan.blocks.len());
@@ -246,18 +263,8 @@ fn check_thresholds(thresholds: &[report::Threshold], plan: &Plan) -> anyhow::Re
     checked.map_err(|e| exit::usage(format!("--fail-if {e}")))
 }
 
-/// Reports that nothing was measured, and removes the folders that were made for it.
-fn stopped_before_the_first_cell(out: &Path) -> u8 {
-    // Only empty folders are removed; what remains harms nobody.
-    for folder in [out.join("cells"), out.to_owned()] {
-        drop(std::fs::remove_dir(folder));
-    }
-    out::note!("stopped before the first cell");
-    exit::INTERRUPTED
-}
-
 /// Writes and prints the report, and returns the exit code.
-fn finish(args: &Args, out: &Path, shard: Shard, measured: Measured) -> anyhow::Result<u8> {
+fn finish(args: &Args, out: &Output, shard: Shard, measured: Measured) -> anyhow::Result<u8> {
     let Measured {
         ended,
         data,
@@ -277,15 +284,20 @@ fn finish(args: &Args, out: &Path, shard: Shard, measured: Measured) -> anyhow::
         let command = resume_command(out, args);
         out::note!("the budget is spent; to continue: {command} --budget 30m");
     }
-    write_files(&summary, &data, out)?;
+    if let Output::Folder(dir) = out {
+        write_files(&summary, &data, dir)?;
+    }
     print(&summary, &data, args.format)?;
-    out::note!("{}: run.json, report.html, report.json", out.display());
+    if let Output::Folder(dir) = out {
+        out::note!("{}: run.json, report.html, report.json", dir.display());
+    }
     match ended {
         Ended::Stopped => {
             out::note!("stopped; to continue: {}", resume_command(out, args));
             Ok(exit::INTERRUPTED)
         }
         Ended::Complete => {
+            out.end()?;
             let cells = plan.shard(shard).map(|block| block.cells.len()).sum();
             let clean = clean_share(plan.study.min_clean_percent, &data, cells);
             Ok(clean.max(exit_code(&summary, args.allow_undecided)))
@@ -293,20 +305,19 @@ fn finish(args: &Args, out: &Path, shard: Shard, measured: Measured) -> anyhow::
     }
 }
 
-/// Returns the command that continues the run in `dir`, for a shell in this folder.
-fn resume_command(dir: &Path, args: &Args) -> String {
-    let mut command = format!("commute run --resume {}", quoted(dir));
+/// Returns the command that continues the run in `out`, for a shell in this folder.
+fn resume_command(out: &Output, args: &Args) -> String {
+    let mut command = format!("commute run --resume {}", quoted(&out.to_string()));
     if let Some(home) = &args.home {
-        command += &format!(" --home {}", quoted(home));
+        command += &format!(" --home {}", quoted(&home.display().to_string()));
     }
     command
 }
 
 /// Quotes a path for a POSIX shell if it needs that.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
+fn quoted(text: &str) -> String {
     // Only a zero byte cannot be quoted, and no path has one.
-    shlex::try_quote(&text).map_or(text.clone(), std::borrow::Cow::into_owned)
+    shlex::try_quote(text).map_or(text.to_owned(), std::borrow::Cow::into_owned)
 }
 
 /// Prints what is about to be sent to the user's own server.
@@ -343,9 +354,9 @@ mod tests {
 
     #[test]
     fn paths_are_quoted_for_a_shell() {
-        assert_eq!(quoted(Path::new("runs/a-1")), "runs/a-1");
-        assert_eq!(quoted(Path::new("my runs")), "'my runs'");
-        assert_eq!(quoted(Path::new("it's")), "\"it's\"");
+        assert_eq!(quoted("runs/a-1"), "runs/a-1");
+        assert_eq!(quoted("my runs"), "'my runs'");
+        assert_eq!(quoted("it's"), "\"it's\"");
     }
 
     #[test]
