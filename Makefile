@@ -38,6 +38,8 @@ INTEROP = $(TARGET)/debug/interop run --commute $(TARGET)/debug/commute
 SELECTION = $(if $(SERVERS),--servers $(SERVERS)) $(if $(CHECKS),--checks $(CHECKS)) \
 	$(if $(PROTOCOLS),--protocols $(PROTOCOLS)) $(if $(CLIENTS),--clients $(CLIENTS))
 
+S3_VERSION = 1.8.0
+S3 = $(TARGET)/tools/versitygw-$(S3_VERSION)/versitygw
 VALE_VERSION = 3.21.0
 VALE = $(TARGET)/tools/vale-$(VALE_VERSION)/vale
 SPHINX = $(TARGET)/tools/sphinx/bin/sphinx-build
@@ -49,7 +51,7 @@ PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name 
 # A binary that CARGO_TARGET_DIR puts elsewhere than target/ does not use the checkout unless it is named.
 run codecs conformance doctor: export COMMUTE_HOME = $(CURDIR)
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills slurm kubernetes control-plane bench size doctor stacks build clean recompute
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance remote interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills slurm kubernetes control-plane bench size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -111,6 +113,14 @@ conformance:
 	$(BUILD)
 	$(TARGET)/debug/commute stacks install $(STACKS) $(SYSTEM)
 	$(TARGET)/debug/commute stacks check $(STACKS) --jobs $(JOBS) --expect docs/stacks-matrix
+
+# Runs studies into a real S3 server, versitygw, from several machines (docs/how-to/many-machines.md).
+remote: $(S3)
+	$(BUILD)
+	COMMUTE_S3_SERVER=$(abspath $(S3)) $(CARGO) test --workspace --test s3 -- --ignored
+
+$(S3):
+	GOBIN=$(abspath $(@D)) go install -trimpath -ldflags='-s -w' github.com/versity/versitygw/cmd/versitygw@v$(S3_VERSION)
 
 # Runs the client against other servers, and commute serve against other clients (interop/README.md). A whole run
 # writes docs/interop.md. Fails if a cell fails.
