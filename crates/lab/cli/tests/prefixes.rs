@@ -74,8 +74,9 @@ fn shards_of_several_machines_share_a_prefix() {
             &url,
             "--shard",
             shard,
+            // As deploy/kubernetes does it, which does not know whether the shard was begun.
+            "--or-resume",
         ];
-        // As deploy/kubernetes does it, which does not know whether the shard was begun.
         let part = format!("{url}/shard-{}", shard.replace('/', "-of-"));
         machine.run(&["run", "--resume", &part]).exits_with(2);
         let output = machine.run(&args).exits_with(0);
@@ -149,6 +150,15 @@ fn a_killed_run_is_resumed_on_another_machine() {
     one.run(&["run", "--resume", &url]).exits_with(0);
     assert_eq!(records(&folder), after);
     assert!(one.kept().is_empty());
+
+    // The command that began it continues it, too, but no other.
+    let or_resume = |more: &[&str]| two.run(&[&args[..], &["--or-resume"], more].concat());
+    or_resume(&[]).exits_with(0);
+    assert_eq!(records(&folder), after);
+    or_resume(&["--seed", "77"])
+        .exits_with(2)
+        .stderr_contains("the seed differs");
+    assert_eq!(records(&folder), after);
 
     // Any machine extends it.
     two.run(&["run", "--resume", &url, "--blocks", "5"])
