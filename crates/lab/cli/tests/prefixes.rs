@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::command::{Running, wait_until};
-use common::process::{descendants, has_driver};
+use common::process::{descendants, is_driver};
 use common::study::{assert_complete, move_to_another_machine, record_count, records};
 use common::{CommandOutput, Sandbox, file_names};
 use record::Cell;
@@ -276,10 +276,12 @@ fn no_process_of_a_bench_has_the_credentials() {
         let text = fs::read(path).unwrap_or_default();
         String::from_utf8_lossy(&text).contains("hunter2")
     };
-    wait_until("a driver", || has_driver(running.pid()));
+    let mut processes = Vec::new();
+    wait_until("a driver and a server", || {
+        processes = descendants(running.pid());
+        processes.len() > 2 && processes.iter().any(|(pid, _)| is_driver(*pid))
+    });
     assert!(has_credentials(running.pid()));
-    let processes = descendants(running.pid());
-    assert!(processes.len() > 2, "{processes:?}");
     assert!(!processes.into_iter().any(|(pid, _)| has_credentials(pid)));
     running.finish().exits_with(0);
 }
