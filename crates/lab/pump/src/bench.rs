@@ -102,6 +102,8 @@ impl Bench {
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .spawn()
             .map_err(failed)?;
+        // Its copy of the child's end of the socket would hide that the child has died.
+        drop(command);
         let connection = Connection::new(ours, child);
 
         let hello = Hello {
