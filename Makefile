@@ -229,7 +229,7 @@ advisories:
 	$(CARGO) deny check advisories
 
 # Fuzzes every parser with coverage feedback and AddressSanitizer, beginning with the inputs in fuzz/corpus. Builds
-# everything a second time. `make test` runs the same targets in the ordinary build (crates/shared/fuzz-targets).
+# everything a second time. `make test` runs the same targets in the ordinary build (crates/fuzz-targets).
 fuzz:
 	fuzz/run $(if $(FUZZ_SECONDS),--release $(FUZZ_SECONDS),2)
 
@@ -260,7 +260,8 @@ control-plane:
 	cd deploy/kubernetes/check && CONTROL_PLANE=$(abspath $(TARGET))/tools/control-plane \
 		go test -count=1 -v -run TestAControlPlane ./...
 
-# Measures the link's accuracy and capacity (docs/explanation/link-accuracy.md), then the server under load.
+# Measures the link's accuracy and capacity (docs/explanation/link-accuracy.md), then the server under load and reports on
+# a million requests.
 bench:
 	$(CARGO) bench -p commute-explain --bench walk
 	$(CARGO) bench -p commute-pump --bench link

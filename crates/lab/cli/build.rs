@@ -18,7 +18,7 @@ const OF_RUST: [(&str, &str); 2] = [
 const FOLDERS: [&str; 5] = [
     "bindings/okhttp/library/src",
     "bindings/unity/Runtime",
-    "crates/lab/messages/proto",
+    "crates/shared/messages/proto",
     "stacks",
     "studies",
 ];

@@ -65,7 +65,7 @@ func exchangeOf(answer exchange.Answer) exchangeEvent {
 	return exchangeEvent{&answer.Codec, &answer.DecodeNs, &answer.EncodeNs}
 }
 
-// exchangeMethods returns the service of crates/lab/messages/proto/commute/bench/v1/exchange.proto: one
+// exchangeMethods returns the service of crates/shared/messages/proto/commute/bench/v1/exchange.proto: one
 // method per kind of message.
 func (s *server) exchangeMethods() grpc.ServiceDesc {
 	service := grpc.ServiceDesc{ServiceName: exchangeService, HandlerType: (*any)(nil)}

@@ -24,7 +24,7 @@ import (
 // chunkBytes is the size of a download's chunks, as commute serve's.
 const chunkBytes = 32 << 10
 
-// bench is the service of crates/lab/messages/proto/commute/v1/echo.proto.
+// bench is the service of crates/shared/messages/proto/commute/v1/echo.proto.
 type bench struct {
 	wirepb.UnimplementedBenchServer
 }

@@ -9,7 +9,7 @@ import (
 // logQueue is how many events may wait for the disk before requests do.
 const logQueue = 4096
 
-// A connectionEvent is one line of the log, as crates/lab/record/src/server_log.rs defines it.
+// A connectionEvent is one line of the log, as crates/shared/server-log/src/lib.rs defines it.
 type connectionEvent struct {
 	Event      string  `json:"event"`
 	Connection uint64  `json:"connection"`
@@ -28,7 +28,7 @@ type connectionEvent struct {
 	Congestion *string `json:"congestion"`
 }
 
-// A requestEvent is one line of the log, as crates/lab/record/src/server_log.rs defines it.
+// A requestEvent is one line of the log, as crates/shared/server-log/src/lib.rs defines it.
 type requestEvent struct {
 	Event          string  `json:"event"`
 	ID             *uint32 `json:"id"`
@@ -65,7 +65,7 @@ type fieldsEvent struct {
 	FieldsDigest *string `json:"fields_digest,omitempty"`
 }
 
-// A closedEvent is one line of the log, as crates/lab/record/src/server_log.rs defines it.
+// A closedEvent is one line of the log, as crates/shared/server-log/src/lib.rs defines it.
 type closedEvent struct {
 	Event      string `json:"event"`
 	Connection uint64 `json:"connection"`
@@ -73,7 +73,7 @@ type closedEvent struct {
 	Sender     sender `json:"sender"`
 }
 
-// A sender is what a transport reports of its sending, as crates/lab/record/src/sender.rs defines it.
+// A sender is what a transport reports of its sending, as crates/shared/server-log/src/sender.rs defines it.
 type sender struct {
 	SentPackets        *uint64 `json:"sent_packets,omitempty"`
 	LostPackets        *uint64 `json:"lost_packets,omitempty"`

@@ -42,7 +42,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request) {
 	}{len(body)})
 }
 
-// submitMethods returns the service of crates/lab/messages/proto/commute/bench/v1/submit.proto.
+// submitMethods returns the service of crates/shared/messages/proto/commute/bench/v1/submit.proto.
 func (s *server) submitMethods() grpc.ServiceDesc {
 	offer, _ := exchange.Find("application/protobuf", "")
 	kind, _ := message.Find(submitted)

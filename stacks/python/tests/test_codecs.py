@@ -10,7 +10,7 @@ from commute_codecs import bench_pb2, exchange, media, valuefile
 from commute_codecs.offers import MESSAGES, offers
 from commute_codecs.schema import Schema
 
-PROTO = Path(__file__).resolve().parents[3] / "crates/lab/messages/proto/commute/bench/v1/bench.proto"
+PROTO = Path(__file__).resolve().parents[3] / "crates/shared/messages/proto/commute/bench/v1/bench.proto"
 STRING = 'hé <&> "\\\u2028\U0001f600'
 KINDS = {1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 8: "bool", 9: "string", 11: "message", 12: "bytes"}
 VALUES = {"double": 0.1 + 0.2, "float": 3.141565, "int64": 2**53 + 1, "uint64": 2**64 - 1, "int32": -(2**31),

@@ -17,7 +17,7 @@ use common::{CommandOutput, Sandbox, User, file_names};
 const CARRIED: [&str; 5] = [
     "bindings/okhttp/library/src",
     "bindings/unity/Runtime",
-    "crates/lab/messages/proto",
+    "crates/shared/messages/proto",
     "stacks",
     "studies",
 ];

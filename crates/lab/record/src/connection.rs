@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use server_log::Sender;
 
 use crate::packets::PacketSeries;
-use crate::sender::Sender;
 
 /// What client and server agreed on for one connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -36,8 +36,6 @@ mod path;
 mod proof;
 mod run;
 mod schema;
-mod sender;
-pub mod server_log;
 mod store;
 mod timeline;
 
@@ -56,7 +54,7 @@ pub use run::{
     ServerOption, Settings,
 };
 pub use schema::schema;
-pub use sender::Sender;
+pub use server_log::{self, Sender};
 pub use store::{
     CELLS, MAX_RECORD_BYTES, MAX_RECORDS, PAYLOADS, RecordName, Replica, ReplicaError, Store,
     StoreError, StoreLock,

@@ -7,7 +7,7 @@ mod versions;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-/// Linked from `crates/lab/messages`, so that a package has it.
+/// Linked from `crates/shared/messages`, so that a package has it.
 const SCHEMA: &str = "proto";
 const MESSAGES: &str = "commute/bench/v1/bench.proto";
 const FLAT: &str = "bench.fbs";

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use client::{Builder, Engine, Policy, Trust};
-use record::server_log::{RequestEvent, ServerEvent};
 use server::{Config, Server};
+use server_log::{RequestEvent, ServerEvent};
 use tempfile::TempDir;
 use tokio::net::UdpSocket;
 use tokio::sync::oneshot;

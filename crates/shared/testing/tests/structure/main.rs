@@ -4,13 +4,15 @@
 //! Crates cannot depend on each other in a circle, modules can. Imports are read from the source, without tests. Those
 //! between a module and one inside it do not count: the outer one is made of the inner ones.
 //!
-//! Docs of functions begin with a verb. Crates without unsafe code forbid it. What others publish is pinned.
+//! The client and what it shares with the lab do not depend on the lab. Docs of functions begin with a verb. Crates
+//! without unsafe code forbid it. What others publish is pinned.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod docs;
 mod graph;
 mod imports;
+mod layers;
 mod pins;
 mod unsafe_code;
 
@@ -32,6 +34,16 @@ fn crates_without_unsafe_code_forbid_it() {
     let mut crates = crates(&root);
     crates.retain(|folder| unsafe_code::could_forbid(&folder.join("src")));
     assert!(crates.is_empty(), "add #![forbid(unsafe_code)]: {crates:?}");
+}
+
+#[test]
+fn the_client_depends_on_no_crate_of_the_lab() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let found = layers::arrows_out(&root, &["crates/client/", "crates/shared/"]);
+    assert!(
+        found.is_empty(),
+        "move what both need to crates/shared: {found:?}"
+    );
 }
 
 #[test]

@@ -36,7 +36,7 @@ impl<T: Serialize + DeserializeOwned + Clone> Library<T> for RmpArray {
     }
 }
 
-/// The format before 2013, by the serialiser in `crates/lab/messages`.
+/// The format before 2013, by the serialiser in `crates/shared/messages`.
 pub(crate) struct Old;
 
 impl<T: Serialize + DeserializeOwned + prost::Message + Default + Clone> Library<T> for Old {
