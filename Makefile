@@ -51,7 +51,7 @@ PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name 
 # A binary that CARGO_TARGET_DIR puts elsewhere than target/ does not use the checkout unless it is named.
 run codecs conformance doctor: export COMMUTE_HOME = $(CURDIR)
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance remote interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills slurm kubernetes control-plane bench size doctor stacks build clean recompute
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance remote interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills slurm kubernetes control-plane bench scale size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -266,6 +266,12 @@ bench:
 	$(CARGO) bench -p commute-explain --bench walk
 	$(CARGO) bench -p commute-pump --bench link
 	$(CARGO) run --release -p commute-server --example abuse
+	$(CARGO) bench -p commute --bench scale
+
+# Plans a million cells and reports on a hundred million synthetic requests, and prints time and memory
+# (docs/explanation/many-machines.md). Fails beyond 10 s and 1 GB, or 10 minutes and 4 GB. Needs two cores.
+scale:
+	$(CARGO) bench -p commute --bench scale -- --full
 
 # The sizes of the client as apps would ship it; fails if one is 5 % above what docs/reference/client-limits.md says.
 size:

@@ -126,6 +126,7 @@ fn is_wrong_folder(error: &StoreError) -> bool {
     match error {
         StoreError::Exists { .. } | StoreError::NoRun { .. } => true,
         StoreError::Read { source, .. } | StoreError::Write { source, .. } => is_wrong_name(source),
+        StoreError::Merge(source) => !matches!(source, MergeError::Data(_)),
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 //! the work goes on, and its exit code stays what it would have been.
 
 use std::fmt::Arguments;
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Write};
 
 use anyhow::Context as _;
 
@@ -19,8 +19,13 @@ pub(crate) fn file(text: &str) -> anyhow::Result<()> {
 
 /// Writes all of the text to standard output as it is: data, or what is neutral already.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    write(|out| out.write_all(text.as_bytes()))
+}
+
+/// Has `content` write to standard output: data that need not fit into memory.
+pub(crate) fn write(content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match content(&mut out).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
     }

@@ -1,9 +1,9 @@
-//! Runs that arguments name: folders, or prefixes in buckets, which are copied into temporary folders.
+//! Runs that arguments name: folders, or prefixes in buckets.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -12,8 +12,9 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use etcetera::BaseStrategy as _;
 use indicatif::ProgressBar;
-use record::{RunData, Store};
-use remote::{Bucket, Fetched, Location, Prefix, RemoteRun};
+use record::{CallList, Collector, RunData, Store};
+use remote::{Bucket, Fetched, Location, Prefix, RemoteError, RemoteRun};
+use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use crate::{interrupt, progress};
@@ -77,37 +78,6 @@ fn sweep(dir: &Path) {
     }
 }
 
-/// The folders of the runs that were named.
-pub(crate) struct Folders {
-    pub(crate) folders: Vec<PathBuf>,
-    _copies: Option<Copies>,
-}
-
-/// Returns the folder of each run that is named; of a prefix, those of all runs below it.
-pub(crate) fn folders(places: &[Location]) -> anyhow::Result<Folders> {
-    let is_prefix = |place: &Location| matches!(place, Location::Prefix(_));
-    let copies = places.iter().any(is_prefix).then(Copies::new).transpose()?;
-    let mut folders = Vec::new();
-    for (number, place) in places.iter().enumerate() {
-        match (place, &copies) {
-            (Location::Prefix(prefix), Some(copies)) => {
-                let into = copies.dir.path().join(number.to_string());
-                let fetching = Fetching::new(prefix);
-                let show = |records| fetching.show(records);
-                let room = room(copies.dir.path())?;
-                let bucket = Bucket::open(prefix)?;
-                folders.extend(remote::fetch_runs(&bucket, &into, room, &show)?);
-            }
-            (Location::Prefix(_), None) => {}
-            (Location::Folder(dir), _) => folders.push(dir.clone()),
-        }
-    }
-    Ok(Folders {
-        folders,
-        _copies: copies,
-    })
-}
-
 /// Returns how many bytes may be copied into a folder: half of what is free.
 fn room(dir: &Path) -> anyhow::Result<u64> {
     let found = rustix::fs::statvfs(dir);
@@ -115,12 +85,27 @@ fn room(dir: &Path) -> anyhow::Result<u64> {
     Ok(found.f_bavail.saturating_mul(found.f_frsize) / 2)
 }
 
-/// Reads the runs that are named, and merges them.
-pub(crate) fn read(places: &[Location]) -> anyhow::Result<RunData> {
-    let folders = folders(places)?;
-    let read = |dir: &PathBuf| -> anyhow::Result<RunData> { Ok(Store::open(dir)?.read()?) };
-    let runs: Vec<RunData> = (folders.folders.iter().map(read)).collect::<Result<_, _>>()?;
-    Ok(record::merge(runs)?)
+/// Reads the runs that are named, and merges them; of a prefix, all runs below it.
+pub(crate) fn read<C>(places: &[Location]) -> anyhow::Result<RunData<C>>
+where
+    C: CallList + PartialEq + DeserializeOwned + Send + 'static,
+{
+    let mut collector = Collector::new();
+    for place in places {
+        match place {
+            Location::Folder(dir) => Store::open(dir)?.collect(&mut collector)?,
+            Location::Prefix(prefix) => {
+                let fetching = Fetching::new(prefix);
+                let show = |records| fetching.show(records);
+                let read = remote::read_runs(&Bucket::open(prefix)?, &mut collector, &show);
+                read.map_err(|error| match error {
+                    RemoteError::Folder(error) => anyhow::Error::from(error),
+                    error => error.into(),
+                })?;
+            }
+        }
+    }
+    Ok(collector.finish()?)
 }
 
 /// Names the run below a prefix. Its local folder is in `copies`, or else in the user's cache.

@@ -236,7 +236,7 @@ fn a_dry_run_changes_nothing() {
 }
 
 #[test]
-fn an_interrupted_report_leaves_no_copies() {
+fn an_interrupted_dry_run_leaves_no_copies() {
     let sandbox = Sandbox::new();
     let temporary = sandbox.dir().join("tmp");
     let old = temporary.join("commute-runs-of-a-killed-process");
@@ -244,7 +244,7 @@ fn an_interrupted_report_leaves_no_copies() {
     fs::write(old.join("run.json"), "{}").unwrap();
     // It accepts connections, and answers nothing.
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut command = sandbox.commute(&["report", "s3://bucket/study"]);
+    let mut command = sandbox.commute(&["run", "--resume", "s3://bucket/study", "--dry-run"]);
     command
         .env(
             "AWS_ENDPOINT_URL",

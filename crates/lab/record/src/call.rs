@@ -104,7 +104,7 @@ pub struct Exchange {
 }
 
 /// How a call ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum CallResult {
     /// Answered completely and correctly.

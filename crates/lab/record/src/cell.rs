@@ -13,7 +13,8 @@ use crate::timeline::Timeline;
 
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Cell {
+#[schemars(rename = "Cell")]
+pub struct Cell<C = Vec<Call>> {
     /// Version of the record format.
     pub format: u32,
     /// Id of the cell in the plan.
@@ -33,7 +34,7 @@ pub struct Cell {
     pub outcome: Outcome,
     /// Every call that was planned and reached the driver, in order of id, without those of groups that
     /// are bound by time.
-    pub calls: Vec<Call>,
+    pub calls: C,
     /// The groups that are bound by time, in the study's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Load>,
@@ -99,33 +100,86 @@ pub enum Outcome {
     },
 }
 
-impl Cell {
+/// The calls of a cell, in either form.
+pub trait CallList {
+    /// Returns the number of calls.
+    fn count(&self) -> usize;
+
+    /// Reports whether every call timed out.
+    fn all_timed_out(&self) -> bool;
+
+    /// Returns the id and the group of the first call whose group is none of these.
+    fn outside(&self, groups: &dyn Fn(&str) -> bool) -> Option<(u32, &str)>;
+}
+
+impl CallList for Vec<Call> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn all_timed_out(&self) -> bool {
+        self.iter().all(|call| call.result == CallResult::TimedOut)
+    }
+
+    fn outside(&self, groups: &dyn Fn(&str) -> bool) -> Option<(u32, &str)> {
+        let mut calls = self.iter().map(|call| (call.id, call.group.as_str()));
+        calls.find(|(_, group)| !groups(group))
+    }
+}
+
+impl<C> Cell<C> {
     /// Returns the name of its file below `cells/`.
     pub fn file_name(&self) -> String {
         format!("{}.{}.{}.json", self.id, self.invocation, self.attempt)
     }
 
+    /// Returns whether it contains measurements, i.e. it is clean or noisy.
+    pub fn is_measured(&self) -> bool {
+        matches!(self.outcome, Outcome::Clean | Outcome::Noisy { .. })
+    }
+
+    /// Returns the cell with its calls in another form.
+    pub(crate) fn map_calls<D>(self, form: impl FnOnce(C) -> D) -> Cell<D> {
+        Cell {
+            format: self.format,
+            id: self.id,
+            network: self.network,
+            block: self.block,
+            arm: self.arm,
+            attempt: self.attempt,
+            invocation: self.invocation,
+            outcome: self.outcome,
+            calls: form(self.calls),
+            loads: self.loads,
+            wire: self.wire,
+            cost: self.cost,
+            audit: self.audit,
+            connections: self.connections,
+            stack: self.stack,
+            machine: self.machine,
+            relay: self.relay,
+            started_ns: self.started_ns,
+            took_ns: self.took_ns,
+        }
+    }
+}
+
+impl<C: CallList> Cell<C> {
     /// Returns the number of calls that the driver made, including warm-ups of groups that are bound by
     /// time.
     pub fn made(&self) -> u64 {
         let of_load = |load: &Load| load.calls.saturating_add(load.warmup_calls);
-        let calls = self.calls.len() as u64;
+        let calls = self.calls.count() as u64;
         calls.saturating_add(self.loads.iter().map(of_load).sum())
     }
 
     /// Returns the number of its calls if all of them timed out, and there were some.
     pub fn timed_out(&self) -> Option<u64> {
-        let is_late = |call: &Call| call.result == CallResult::TimedOut;
-        let only_late = self.calls.iter().all(is_late)
+        let only_late = self.calls.all_timed_out()
             && self.loads.iter().all(|load| load.timed_out == load.calls);
         let of_loads = self.loads.iter().map(|load| load.calls);
-        let calls = of_loads.fold(self.calls.len() as u64, u64::saturating_add);
+        let calls = of_loads.fold(self.calls.count() as u64, u64::saturating_add);
         (self.is_measured() && only_late && calls > 0).then_some(calls)
-    }
-
-    /// Returns whether it contains measurements, i.e. it is clean or noisy.
-    pub fn is_measured(&self) -> bool {
-        matches!(self.outcome, Outcome::Clean | Outcome::Noisy { .. })
     }
 }
 

@@ -2,73 +2,41 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cell::Cell;
-use crate::run::{FORMAT, Group, Run};
+use crate::call::Call;
+use crate::cell::{CallList, Cell};
+use crate::run::{FORMAT, Group, Planned, Run};
 
 /// Room for a hash in hex and a word, and far below the 255 bytes that a file name may have.
 const MAX_ID_BYTES: usize = 128;
 
-/// A run and its cells, checked and in the plan's order.
+/// A run and its cells, checked and in the plan's order. Calls have either form.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RunData {
-    /// At least one.
+pub struct RunData<C = Vec<Call>> {
+    /// At least one. What all have in common is in the first only.
     pub(crate) headers: Vec<Run>,
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) cells: Vec<Cell<C>>,
 }
 
-impl RunData {
-    /// Combines a run's header with its cells, in any order; exact duplicates are dropped. Fails if
-    /// a record does not belong to the run.
-    pub fn new(run: Run, cells: Vec<Cell>) -> Result<Self, DataError> {
-        Self::from_headers(vec![run], cells)
-    }
-
-    /// Combines headers, which must be at least one and agree on everything that [`crate::merge`]
-    /// compares, with the cells of their run.
-    pub(crate) fn from_headers(headers: Vec<Run>, mut cells: Vec<Cell>) -> Result<Self, DataError> {
-        check_run(&headers[0])?;
-        let plan = plan_order(&headers[0])?;
-        for cell in &cells {
-            check_cell(&headers[0], &plan, cell)?;
-        }
-        cells.sort_by_key(|cell| (plan[cell.id.as_str()], cell.invocation, cell.attempt));
-        let mut unique: Vec<Cell> = Vec::with_capacity(cells.len());
-        for cell in cells {
-            match unique.last() {
-                Some(last) if key(last) == key(&cell) => {
-                    if *last != cell {
-                        return Err(DataError::Conflict {
-                            cell: cell.file_name(),
-                        });
-                    }
-                }
-                _ => unique.push(cell),
-            }
-        }
-        Ok(Self {
-            headers,
-            cells: unique,
-        })
-    }
-
+impl<C> RunData<C> {
     /// Returns the run's header. For a merged run, only what all shards agree on is meaningful;
     /// host, self-test and start are those of the first of [`RunData::headers`].
     pub fn run(&self) -> &Run {
         &self.headers[0]
     }
 
-    /// Returns the distinct headers of the run's shards, the earliest first.
+    /// Returns the distinct headers of the run's shards, the earliest first. The others lack the lists that they share with
+    /// it: arms, networks, groups, planned calls and planned cells.
     pub fn headers(&self) -> &[Run] {
         &self.headers
     }
 
     /// Returns every attempt of every cell: in the plan's order, then by invocation and attempt.
-    pub fn cells(&self) -> &[Cell] {
+    pub fn cells(&self) -> &[Cell<C>] {
         &self.cells
     }
 
     /// Returns every attempt of every cell with its status, in the order of [`RunData::cells`].
-    pub fn with_status(&self) -> Vec<(&Cell, CellStatus)> {
+    pub fn with_status(&self) -> Vec<(&Cell<C>, CellStatus)> {
         let mut invocation: BTreeMap<(&str, u32), u32> = BTreeMap::new();
         for cell in &self.cells {
             let latest = invocation.entry((&cell.network, cell.block)).or_default();
@@ -79,7 +47,8 @@ impl RunData {
             .cells
             .chunk_by(|a, b| a.id == b.id && a.invocation == b.invocation)
         {
-            let superseded = |c: &Cell| invocation[&(c.network.as_str(), c.block)] > c.invocation;
+            let superseded =
+                |c: &Cell<C>| invocation[&(c.network.as_str(), c.block)] > c.invocation;
             out.extend(attempts.iter().enumerate().map(|(i, cell)| {
                 let status = if superseded(cell) {
                     CellStatus::Superseded
@@ -163,11 +132,8 @@ pub(crate) fn is_safe_id(id: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
 }
 
-fn key(cell: &Cell) -> (&str, u32, u32) {
-    (&cell.id, cell.invocation, cell.attempt)
-}
-
-fn check_run(run: &Run) -> Result<(), DataError> {
+/// Fails if a header contradicts itself.
+pub(crate) fn check_run(run: &Run) -> Result<(), DataError> {
     if run.format != FORMAT {
         return Err(DataError::Format {
             what: "run.json".into(),
@@ -213,35 +179,53 @@ fn check_run(run: &Run) -> Result<(), DataError> {
     Ok(())
 }
 
-/// Returns the position of each planned cell in the plan, by id.
-fn plan_order(run: &Run) -> Result<BTreeMap<&str, usize>, DataError> {
-    let mut order = BTreeMap::new();
-    for (position, planned) in run.plan.iter().enumerate() {
-        if !is_safe_id(&planned.id) {
-            return Err(DataError::Run(format!(
-                "{:?} is not a valid cell id",
-                planned.id
-            )));
+/// The positions of a plan's cells, sorted by id.
+#[derive(Debug, Default)]
+pub(crate) struct PlanOrder(Vec<u32>);
+
+impl PlanOrder {
+    /// Fails if a planned cell has no valid id, is planned twice, or has an unknown arm or network.
+    pub(crate) fn of(run: &Run) -> Result<PlanOrder, DataError> {
+        let arms: BTreeSet<&str> = run.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let networks: BTreeSet<&str> = run.networks.iter().map(|n| n.name.as_str()).collect();
+        for planned in &run.plan {
+            if !is_safe_id(&planned.id) {
+                return Err(DataError::Run(format!(
+                    "{:?} is not a valid cell id",
+                    planned.id
+                )));
+            }
+            if !arms.contains(planned.arm.as_str()) || !networks.contains(planned.network.as_str())
+            {
+                return Err(DataError::Run(format!(
+                    "planned cell {} has an unknown arm or network",
+                    planned.id
+                )));
+            }
         }
-        if !run.arms.iter().any(|arm| arm.name == planned.arm)
-            || !run
-                .networks
-                .iter()
-                .any(|network| network.name == planned.network)
-        {
-            return Err(DataError::Run(format!(
-                "planned cell {} has an unknown arm or network",
-                planned.id
-            )));
-        }
-        if order.insert(planned.id.as_str(), position).is_some() {
-            return Err(DataError::Run(format!("{} is planned twice", planned.id)));
+        let id = |position: u32| run.plan[position as usize].id.as_str();
+        let mut order: Vec<u32> = (0..run.plan.len() as u32).collect();
+        order.sort_unstable_by(|one, other| id(*one).cmp(id(*other)));
+        match order.windows(2).find(|two| id(two[0]) == id(two[1])) {
+            Some(two) => Err(DataError::Run(format!("{} is planned twice", id(two[0])))),
+            None => Ok(PlanOrder(order)),
         }
     }
-    Ok(order)
+
+    /// Returns the position of a cell in the plan that this is the order of.
+    fn position(&self, plan: &[Planned], id: &str) -> Option<u32> {
+        let of = |position: &u32| plan[*position as usize].id.as_str().cmp(id);
+        let found = self.0.binary_search_by(of).ok()?;
+        self.0.get(found).copied()
+    }
 }
 
-fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<(), DataError> {
+/// Returns the position of a cell in the plan. Fails if the cell does not belong to the run.
+pub(crate) fn check_cell<C: CallList>(
+    run: &Run,
+    order: &PlanOrder,
+    cell: &Cell<C>,
+) -> Result<u32, DataError> {
     if cell.format != FORMAT {
         return Err(DataError::Format {
             what: format!("cell {}", cell.id),
@@ -254,10 +238,10 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
             reason,
         })
     };
-    let Some(&position) = plan.get(cell.id.as_str()) else {
+    let Some(position) = order.position(&run.plan, &cell.id) else {
         return stray("it is not in the plan".into());
     };
-    let planned = &run.plan[position];
+    let planned = &run.plan[position as usize];
     if (&planned.network, planned.block, &planned.arm) != (&cell.network, cell.block, &cell.arm) {
         return stray(format!(
             "planned as {} on {} in block {}",
@@ -267,15 +251,9 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
     if cell.attempt == 0 || cell.invocation == 0 {
         return stray("attempts and invocations count from 1".into());
     }
-    if let Some(call) = cell
-        .calls
-        .iter()
-        .find(|c| run.groups.iter().all(|g| g.name != c.group))
-    {
-        return stray(format!(
-            "call {} has an unknown group {:?}",
-            call.id, call.group
-        ));
+    let is_known = |group: &str| run.groups.iter().any(|g| g.name == group);
+    if let Some((id, group)) = cell.calls.outside(&is_known) {
+        return stray(format!("call {id} has an unknown group {group:?}"));
     }
     for load in &cell.loads {
         let is_planned = |g: &Group| g.name == load.group && g.load.is_some();
@@ -298,5 +276,5 @@ fn check_cell(run: &Run, plan: &BTreeMap<&str, usize>, cell: &Cell) -> Result<()
     if !shares.iter().all(|share| share.is_finite()) {
         return stray("a share of its audit is not a number".into());
     }
-    Ok(())
+    Ok(position)
 }

@@ -13,18 +13,20 @@
 //! 3. [`Store`] writes a record under a temporary name, syncs it, renames it and syncs the folder:
 //!    a file with a record's name is complete, even after kill -9 or with a full disk.
 //!    A store may have a [`Replica`], e.g. in a bucket. Then a write also waits for that.
-//! 4. A folder is read into [`RunData`], which checks that cells and plan belong together. It puts
-//!    the cells in the plan's order, independent of the order of files.
-//! 5. [`merge`] combines shards into their union; their order and duplicates make no difference.
-//!    [`RunData::with_status`] returns which cells count and which were superseded; none is lost.
+//! 4. A folder is read record by record into a [`Collector`], which checks that cells and plan belong together. It also
+//!    merges shards into their union; their order and duplicates make no difference. The result is [`RunData`]: cells in
+//!    the plan's order. Reports take a [`CompactRun`], whose calls take a twentieth of the memory.
+//! 5. [`RunData::with_status`] returns which cells count and which were superseded; none is lost.
 //!
-//! The report is a function of [`RunData`] alone. `docs/reference/records.md` describes folder, fields and
+//! The report is a function of [`CompactRun`] alone. `docs/reference/records.md` describes folder, fields and
 //! units for readers without this crate; `docs/record.schema.json` is generated from the types.
 
 #![forbid(unsafe_code)]
 
 mod call;
 mod cell;
+mod collect;
+mod compact;
 mod connection;
 mod data;
 pub mod folder;
@@ -40,12 +42,16 @@ mod store;
 mod timeline;
 
 pub use call::{Call, CallResult, Exchange, State};
-pub use cell::{ACTIVITY_BIN_MS, Activity, Audit, Cell, Cost, Outcome, Relay, Stack, Wire};
+pub use cell::{
+    ACTIVITY_BIN_MS, Activity, Audit, CallList, Cell, Cost, Outcome, Relay, Stack, Wire,
+};
+pub use collect::{Collector, merge};
+pub use compact::{CompactCall, CompactCalls, CompactCell, CompactRun};
 pub use connection::{ConnectionSettings, Socket};
 pub use data::{CellStatus, DataError, RunData};
 pub use host::{Host, Machine};
 pub use load::{Distribution, Load, LoadPlan, Pace};
-pub use merge::{MergeError, merge};
+pub use merge::MergeError;
 pub use packets::{LossComparison, PacketSeries};
 pub use path::{CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 pub use proof::Proof;
@@ -57,6 +63,6 @@ pub use schema::schema;
 pub use server_log::{self, Sender};
 pub use store::{
     CELLS, MAX_RECORD_BYTES, MAX_RECORDS, PAYLOADS, RecordName, Replica, ReplicaError, Store,
-    StoreError, StoreLock,
+    StoreError, StoreLock, parse_cell, parse_run,
 };
 pub use timeline::{Sample, Timeline};

@@ -1,31 +1,7 @@
-//! Merges shards into one run.
+//! What the records of one run have in common.
 
-use crate::data::{DataError, RunData};
+use crate::data::DataError;
 use crate::run::Run;
-
-/// Returns the union of all shards. Merging is commutative, associative and idempotent. Fails if
-/// the shards do not belong to the same run.
-pub fn merge(shards: Vec<RunData>) -> Result<RunData, MergeError> {
-    let mut headers: Vec<Run> = Vec::new();
-    let mut cells = Vec::new();
-    for shard in shards {
-        for header in shard.headers {
-            if let Some(first) = headers.first() {
-                check_same_run(first, &header)?;
-            }
-            if !headers.contains(&header) {
-                headers.push(header);
-            }
-        }
-        cells.extend(shard.cells);
-    }
-    if headers.is_empty() {
-        return Err(MergeError::NoRuns);
-    }
-    // By time and then by content, so that the order of the arguments makes no difference.
-    headers.sort_by_cached_key(|header| (header.started_unix_ns, format!("{header:?}")));
-    Ok(RunData::from_headers(headers, cells)?)
-}
 
 /// Why runs cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,9 +38,19 @@ pub enum MergeError {
     Data(#[from] DataError),
 }
 
+impl MergeError {
+    /// Returns what is wrong with a single run, which cannot differ from itself.
+    pub(crate) fn of_one(self) -> DataError {
+        match self {
+            MergeError::Data(error) => error,
+            other => DataError::Run(other.to_string()),
+        }
+    }
+}
+
 /// Checks that two headers agree on everything that decides what was measured. Host, start and
 /// self-test may differ.
-fn check_same_run(one: &Run, other: &Run) -> Result<(), MergeError> {
+pub(crate) fn check_same_run(one: &Run, other: &Run) -> Result<(), MergeError> {
     let same = |what, one: &dyn std::fmt::Display, other: &dyn std::fmt::Display| {
         let (one, other) = (one.to_string(), other.to_string());
         if one == other {

@@ -5,8 +5,10 @@
 
 mod error;
 mod name;
+mod read;
 mod replica;
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -15,7 +17,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
+use crate::cell::{CallList, Cell};
+use crate::collect::Collector;
 use crate::data::RunData;
 use crate::folder::{self, NewFile, Readers, is_temporary, sync_parent};
 use crate::run::{FORMAT, Run};
@@ -205,32 +208,55 @@ impl Store {
 
     /// Reads the header and all cells. Files that are not records, e.g. temporary ones, are ignored.
     pub fn read(&self) -> Result<RunData, StoreError> {
-        let run: Run = read_record(&self.header())?;
+        let mut collector = Collector::new();
+        self.collect(&mut collector)?;
+        collector.finish().map_err(StoreError::Merge)
+    }
+
+    /// Adds the header and all cells to those of other shards, as [`Collector::add_cells`] does.
+    pub fn collect<C>(&self, collector: &mut Collector<C>) -> Result<(), StoreError>
+    where
+        C: CallList + PartialEq + DeserializeOwned + Send,
+    {
+        let added = collector.add_header(read_record(&self.header())?);
+        added.map_err(|source| StoreError::inconsistent(&self.dir, source))?;
+        let names = self.cell_names()?;
+        collector.add_cells(&self.dir, names.len(), |number| {
+            self.read_cell(&names[number])
+        })
+    }
+
+    /// Returns an iterator over the cells, sorted by file name, that reads one at a time.
+    pub fn cells<C>(&self) -> Result<impl Iterator<Item = Result<Cell<C>, StoreError>>, StoreError>
+    where
+        C: DeserializeOwned,
+    {
+        let names = self.cell_names()?;
+        Ok(names.into_iter().map(|name| self.read_cell(&name)))
+    }
+
+    /// Returns the names of the files with cells, sorted.
+    fn cell_names(&self) -> Result<Vec<OsString>, StoreError> {
         let dir = self.dir.join(CELLS);
-        let mut cells = Vec::new();
+        let mut names = Vec::new();
         for entry in fs::read_dir(&dir).map_err(|source| StoreError::read(&dir, source))? {
-            let path = entry
-                .map_err(|source| StoreError::read(&dir, source))?
-                .path();
-            if !is_record(&path) {
+            let entry = entry.map_err(|source| StoreError::read(&dir, source))?;
+            let name = entry.file_name();
+            if !is_record(&name) {
                 continue;
             }
-            if cells.len() == MAX_RECORDS {
+            if names.len() == MAX_RECORDS {
                 return Err(StoreError::TooMany { dir });
             }
-            let cell: Cell = read_record(&path)?;
-            if path.file_name() != Some(cell.file_name().as_ref()) {
-                return Err(StoreError::Renamed {
-                    file: path,
-                    expected: cell.file_name(),
-                });
-            }
-            cells.push(cell);
+            names.push(name);
         }
-        RunData::new(run, cells).map_err(|source| StoreError::Data {
-            dir: self.dir.clone(),
-            source,
-        })
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn read_cell<C: DeserializeOwned>(&self, name: &OsStr) -> Result<Cell<C>, StoreError> {
+        let file = self.dir.join(CELLS).join(name);
+        parse_cell(&file, &read_text(&file)?)
     }
 
     fn header(&self) -> PathBuf {
@@ -328,9 +354,26 @@ fn remove_unfinished(dir: &Path) {
     }
 }
 
-fn is_record(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+fn is_record(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
     name.ends_with(".json") && !name.starts_with('.')
+}
+
+/// Parses the header of a run. `file` is for errors.
+pub fn parse_run(file: &Path, text: &[u8]) -> Result<Run, StoreError> {
+    parse_record(file, text)
+}
+
+/// Parses a cell. Fails if `file` has another name than its record.
+pub fn parse_cell<C: DeserializeOwned>(file: &Path, text: &[u8]) -> Result<Cell<C>, StoreError> {
+    let cell: Cell<C> = parse_record(file, text)?;
+    match file.file_name() == Some(cell.file_name().as_ref()) {
+        true => Ok(cell),
+        false => Err(StoreError::Renamed {
+            file: file.into(),
+            expected: cell.file_name(),
+        }),
+    }
 }
 
 fn read_record<T: DeserializeOwned>(file: &Path) -> Result<T, StoreError> {
@@ -356,12 +399,17 @@ fn read_text(file: &Path) -> Result<Vec<u8>, StoreError> {
 }
 
 fn parse_record<T: DeserializeOwned>(file: &Path, text: &[u8]) -> Result<T, StoreError> {
-    /// The version, which is checked before parsing the rest can fail.
+    /// The version, which all formats have.
     #[derive(Deserialize)]
     struct Versioned {
         format: u32,
     }
     let malformed = |error| StoreError::malformed(file, &error);
+    let record = serde_json::from_slice(text);
+    // Another format may parse as well.
+    if record.is_ok() && has_format_first(text) {
+        return record.map_err(malformed);
+    }
     let Versioned { format } = serde_json::from_slice(text).map_err(malformed)?;
     if format != FORMAT {
         return Err(StoreError::Format {
@@ -369,5 +417,12 @@ fn parse_record<T: DeserializeOwned>(file: &Path, text: &[u8]) -> Result<T, Stor
             found: format,
         });
     }
-    serde_json::from_slice(text).map_err(malformed)
+    record.map_err(malformed)
+}
+
+/// Reports whether a record begins with this format, as all that commute writes do.
+fn has_format_first(text: &[u8]) -> bool {
+    let beginning = text.get(..text.len().min(32)).unwrap_or_default();
+    let expected = format!("{{\n  \"format\": {FORMAT},");
+    beginning.starts_with(expected.as_bytes())
 }

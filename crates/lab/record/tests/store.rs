@@ -411,3 +411,80 @@ fn links_in_the_folder_are_not_followed() {
         .write_cell(&cell(&run.plan[0], 1, 1, Outcome::Clean))
         .unwrap();
 }
+
+/// Writes a run as shards into folders, cell by cell in turn, and returns their stores.
+fn in_shards(run: &Run, shards: usize, dir: &std::path::Path) -> Vec<Store> {
+    let store = |shard: usize| {
+        let store = Store::create(dir.join(shard.to_string())).unwrap();
+        let mut header = run.clone();
+        header.settings.shard = shard as u32 + 1;
+        header.started_unix_ns += shard as u64;
+        store.write_run(&header).unwrap();
+        for planned in run.plan.iter().skip(shard).step_by(shards) {
+            let mut cell = cell(planned, 1, 1, Outcome::Clean);
+            // Paths are for `commute why` only.
+            cell.calls.iter_mut().for_each(|call| call.path = None);
+            store.write_cell(&cell).unwrap();
+        }
+        store
+    };
+    (0..shards).map(store).collect()
+}
+
+#[test]
+fn reading_shards_one_by_one_gives_what_merging_them_gives() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut shards = in_shards(&run(8), 3, dir.path());
+    let merged = merge(shards.iter().map(|s| s.read().unwrap()).collect()).unwrap();
+    shards.push(shards[1].clone());
+    for _ in 0..shards.len() {
+        shards.rotate_left(1);
+        let mut collector = Collector::new();
+        let mut compact = Collector::new();
+        for shard in &shards {
+            shard.collect(&mut collector).unwrap();
+            shard.collect(&mut compact).unwrap();
+        }
+        assert_eq!(collector.finish().unwrap(), merged);
+        let compact: CompactRun = compact.finish().unwrap();
+        assert_eq!(compact, CompactRun::from(&merged));
+        for (cell, whole) in compact.cells().iter().zip(merged.cells()) {
+            let calls: Vec<Call> = cell.calls.iter().map(Call::from).collect();
+            assert_eq!(calls, whole.calls);
+        }
+    }
+}
+
+#[test]
+fn the_first_damaged_record_is_named_with_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(8);
+    let store = in_shards(&run, 1, dir.path()).remove(0);
+    let mut names: Vec<String> = (store.cells::<Vec<Call>>().unwrap())
+        .map(|cell| cell.unwrap().file_name())
+        .collect();
+    assert!(names.is_sorted() && names.len() == run.plan.len());
+    for damaged in [12, 5] {
+        let file = dir.path().join("0/cells").join(&names[damaged]);
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, &text[..text.len() / 2]).unwrap();
+    }
+    let first = names.swap_remove(5);
+    let text = fs::read_to_string(dir.path().join("0/cells").join(&first)).unwrap();
+    let named = format!(
+        "{first} is not a valid record: incomplete JSON at line {}, column",
+        text.lines().count()
+    );
+    for error in [
+        store.read().unwrap_err(),
+        store
+            .collect(&mut Collector::<CompactCalls>::new())
+            .unwrap_err(),
+    ] {
+        let error = error.to_string();
+        assert!(error.contains(&named), "{error} {named}");
+    }
+    // The other records are still read.
+    let cells = store.cells::<Vec<Call>>().unwrap();
+    assert_eq!(cells.filter(Result::is_ok).count(), run.plan.len() - 2);
+}

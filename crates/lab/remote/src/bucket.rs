@@ -55,7 +55,7 @@ pub(crate) struct Object {
     path: Path,
     /// The path below the prefix.
     pub(crate) below: String,
-    size: u64,
+    pub(crate) size: u64,
 }
 
 impl Bucket {
@@ -159,6 +159,20 @@ impl Bucket {
             Some(content) => Ok(Some(content)),
             None => Err(RemoteError::TooLarge { object }),
         }
+    }
+
+    /// Returns an object of a listing.
+    pub(crate) async fn content(&self, object: &Object) -> Result<Vec<u8>, RemoteError> {
+        let shown = || format!("{}/{}", self.prefix, object.below);
+        if object.size > MAX_RECORD_BYTES {
+            return Err(RemoteError::TooLarge { object: shown() });
+        }
+        let found = self.store.get_opts(&object.path, GetOptions::default());
+        let found = found.await.map_err(|e| failed(shown(), &e))?;
+        // The listing may have given another size.
+        let content = limited(found, MAX_RECORD_BYTES).await;
+        let content = content.map_err(|e| failed(shown(), &e))?;
+        content.ok_or_else(|| RemoteError::TooLarge { object: shown() })
     }
 
     /// Lists all objects below the prefix, or those in a folder below it.

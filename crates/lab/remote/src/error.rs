@@ -148,7 +148,7 @@ pub enum RemoteError {
     /// There is more than a machine has room for.
     #[error(
         "{prefix} holds more than {mib} MiB, half of what is free at {}: free space there, or name another place with \
-         TMPDIR (reports) or XDG_CACHE_HOME (runs)", into.display()
+         XDG_CACHE_HOME, for a dry run TMPDIR", into.display()
     )]
     NoRoom {
         /// The prefix.

@@ -14,7 +14,7 @@
 //!
 //! A process locks the folder from the second or fourth step to its end.
 //!
-//! [`fetch_runs`] copies all runs below a prefix into a folder, for reports.
+//! [`read_runs`] reads all runs below a prefix, for reports, and copies none.
 //!
 //! Others may write into a bucket. So a listing only selects names of records ([`record::RecordName`]), sizes and numbers
 //! are limited, and errors quote no response of a server: it may hold keys and signatures.
@@ -24,13 +24,13 @@
 mod bucket;
 mod budget;
 mod error;
-mod fetch;
 mod location;
+mod read;
 mod reason;
 mod run;
 
 pub use bucket::{Bucket, VARIABLES};
 pub use error::RemoteError;
-pub use fetch::fetch_runs;
 pub use location::{Location, Prefix};
+pub use read::read_runs;
 pub use run::{Fetched, RemoteRun};

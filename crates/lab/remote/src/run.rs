@@ -14,8 +14,8 @@ use sha2::{Digest as _, Sha256};
 use crate::bucket::{Bucket, Found, Object};
 use crate::budget::Budget;
 use crate::error::{MAX_OBJECTS, RemoteError};
-use crate::fetch::PARALLEL;
 use crate::location::Prefix;
+use crate::read::PARALLEL;
 use crate::reason;
 
 /// Of the readable part of a folder's name.

@@ -9,14 +9,13 @@ mod invented;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
-use std::path::PathBuf;
 
 use common::{Faults, Machine, Memory, data, files, overwrite, prefix};
 use invented::{cell, run};
 use object_store::ObjectMeta;
 use object_store::path::Path;
-use record::{MAX_RECORD_BYTES, Outcome, RunData, Store};
-use remote::{Bucket, RemoteError, fetch_runs};
+use record::{Collector, MAX_RECORD_BYTES, Outcome, RunData};
+use remote::{Bucket, RemoteError, read_runs};
 
 /// Names of objects that are no records, or that lie elsewhere.
 const STRANGE: [&str; 11] = [
@@ -43,11 +42,10 @@ fn listed(path: &str, size: u64) -> ObjectMeta {
     }
 }
 
-fn read(folders: &[PathBuf]) -> RunData {
-    let runs = folders
-        .iter()
-        .map(|dir| Store::open(dir).unwrap().read().unwrap());
-    record::merge(runs.collect()).unwrap()
+fn read(bucket: &Bucket) -> Result<RunData, RemoteError> {
+    let mut collector = Collector::new();
+    read_runs(bucket, &mut collector, &|_| {})?;
+    Ok(collector.finish().unwrap())
 }
 
 #[test]
@@ -77,11 +75,8 @@ fn only_records_are_taken_from_a_listing() {
         ]
     );
 
-    let into = tempfile::tempdir().unwrap();
     let bucket = common::bucket(&bucket, &prefix());
-    let folders = fetch_runs(&bucket, into.path(), u64::MAX, &|_| {}).unwrap();
-    assert_eq!(read(&folders), data(&run, &[first]));
-    assert_eq!(files(into.path()).len(), 2);
+    assert_eq!(read(&bucket).unwrap(), data(&run, &[first]));
 }
 
 #[test]
@@ -93,14 +88,7 @@ fn sizes_are_limited() {
     bucket.faults.listed.lock().unwrap().push(huge);
     let error = Machine::new(&bucket).fetch().unwrap_err();
     assert!(matches!(error, RemoteError::TooLarge { .. }), "{error}");
-    let into = tempfile::tempdir().unwrap();
-    let error = fetch_runs(
-        &common::bucket(&bucket, &prefix()),
-        into.path(),
-        u64::MAX,
-        &|_| {},
-    )
-    .unwrap_err();
+    let error = read(&common::bucket(&bucket, &prefix())).unwrap_err();
     assert!(matches!(error, RemoteError::TooLarge { .. }), "{error}");
 }
 
@@ -130,29 +118,11 @@ fn shards_below_a_prefix_are_merged() {
             store.write_cell(cell).unwrap();
         }
     }
-    let into = tempfile::tempdir().unwrap();
-    let fetch = || {
-        fetch_runs(
-            &common::bucket(&bucket, &prefix()),
-            into.path(),
-            u64::MAX,
-            &|_| {},
-        )
-    };
-    let folders = fetch().unwrap();
-    assert_eq!(folders.len(), 2);
-    assert_eq!(read(&folders), data(&run, &cells));
+    let of_prefix = || read(&common::bucket(&bucket, &prefix()));
+    assert_eq!(of_prefix().unwrap(), data(&run, &cells));
 
     overwrite(&bucket, "study/shard-3-of-2/cells/a.1.1.json", b"{}");
-    let into = tempfile::tempdir().unwrap();
-    let error = fetch_runs(
-        &common::bucket(&bucket, &prefix()),
-        into.path(),
-        u64::MAX,
-        &|_| {},
-    )
-    .unwrap_err();
-    let error = error.to_string();
+    let error = of_prefix().unwrap_err().to_string();
     assert!(
         error.starts_with("s3://bucket/study/shard-3-of-2 has cells but no run.json"),
         "{error}"
@@ -162,8 +132,7 @@ fn shards_below_a_prefix_are_merged() {
 #[test]
 fn a_prefix_without_runs_is_a_mistake() {
     let bucket = common::bucket(&Memory::new(Faults::default()), &prefix());
-    let into = tempfile::tempdir().unwrap();
-    let error = fetch_runs(&bucket, into.path(), u64::MAX, &|_| {}).unwrap_err();
+    let error = read(&bucket).unwrap_err();
     assert!(error.is_usage(), "{error}");
 }
 
@@ -202,8 +171,7 @@ fn answering(status: &'static str, body: &'static str) -> Vec<(String, String)> 
 
 fn fetch_error(settings: Vec<(String, String)>) -> RemoteError {
     let bucket = Bucket::open_with(&prefix(), settings).unwrap();
-    let into = tempfile::tempdir().unwrap();
-    fetch_runs(&bucket, into.path(), u64::MAX, &|_| {}).unwrap_err()
+    read(&bucket).unwrap_err()
 }
 
 #[test]
@@ -254,13 +222,28 @@ fn bytes_are_limited() {
         .unwrap();
     let error = Machine::new(&bucket).run.fetch(10, &|_| {}).unwrap_err();
     assert!(matches!(error, RemoteError::NoRoom { .. }), "{error}");
-    let into = tempfile::tempdir().unwrap();
-    let error = fetch_runs(
-        &common::bucket(&bucket, &prefix()),
-        into.path(),
-        10,
-        &|_| {},
-    )
-    .unwrap_err();
-    assert!(matches!(error, RemoteError::NoRoom { .. }), "{error}");
+}
+
+#[test]
+fn a_damaged_record_is_named_with_its_line() {
+    let bucket = Memory::new(Faults::default());
+    let run = run(2);
+    let writer = Machine::new(&bucket);
+    let store = writer.begin(&run).unwrap();
+    for planned in &run.plan {
+        store
+            .write_cell(&cell(planned, 1, 1, Outcome::Clean))
+            .unwrap();
+    }
+    let name = cell(&run.plan[1], 1, 1, Outcome::Clean).file_name();
+    let object = format!("study/cells/{name}");
+    overwrite(
+        &bucket,
+        &object,
+        b"{\n  \"format\": 2,\n  \"id\": \"nowhere",
+    );
+    let error = read(&common::bucket(&bucket, &prefix())).unwrap_err();
+    let error = error.to_string();
+    let named = format!("s3://bucket/{object} is not a valid record: incomplete JSON at line 3");
+    assert!(error.starts_with(&named), "{error}");
 }

@@ -5,7 +5,7 @@
 //! 1. [`summarise`] takes a run as read from its folders. It selects the cells that count, splits calls into
 //!    populations by the plan, and estimates their figures (`figures`).
 //! 2. It compares the arms with the baseline request by request, and checks that copies of the baseline met the same
-//!    losses and agree. It takes decided differences apart by the parts of the requests' critical paths (`verdicts`).
+//!    losses and agree. Where several machines measured, it tests whether results depend on them. It takes decided differences apart by the parts of the requests' critical paths (`verdicts`).
 //! 3. It derives a recommendation for each network and over all of them, or the reason why there is none (`answer`).
 //! 4. The [`Summary`] contains every figure that any format prints. It is a pure function of the
 //!    records: the same records give the same bytes, however they were split into shards.
@@ -39,6 +39,7 @@ mod answer;
 mod changes;
 mod figures;
 mod formats;
+mod records;
 mod remedy;
 mod summary;
 mod verdicts;
@@ -55,11 +56,12 @@ pub use figures::regret::{Regret, regret};
 pub use formats::brief::brief;
 pub use formats::captured;
 pub use formats::card::card;
-pub use formats::csv::{COLUMNS, csv};
+pub use formats::csv::{COLUMNS, csv, write_csv};
 pub use formats::html::{html, html_beside_records, machine};
 pub use formats::human::human;
 pub use formats::markdown::markdown;
 pub use formats::remedies::remedies;
+pub use records::Records;
 pub use remedy::Remedy;
 pub use summary::arm::{
     ArmSummary, Attempts, CommonLosses, Costs, Energy, Role, Sending, Setup, Spread,
@@ -67,11 +69,12 @@ pub use summary::arm::{
 pub use summary::configuration::{Configuration, Difference};
 pub use summary::coverage::Coverage;
 pub use summary::external::{External, RoundTrip};
+pub use summary::machines::{MachineBlocks, MachineDifference, MachineOutcome, MachineTest};
 pub use summary::measure::{
     Comparison, LoadFigures, LoadPercentile, Mean, Measure, Part, Percentile, Phases,
 };
 pub use summary::quantity::{Bound, Method, Quantity, Unit};
-pub use summary::reason::{PartDifference, Reason, ReasonOutcome};
+pub use summary::reason::{PartDifference, Reason, ReasonOutcome, ReasonPart};
 pub use summary::remedies::{ChosenRemedy, Gain, MeasureRemedies, MeasuredGain, choose_remedies};
 pub use summary::sweep::{Sweep, Trend};
 pub use summary::threshold::{ThresholdOutcome, ThresholdResult};

@@ -29,6 +29,10 @@
 //! [`decide_changes`] compares an arm with itself in another run. No block of one belongs to a block of the
 //! other, so each is compared with each.
 //!
+//! # Groups of blocks
+//!
+//! [`depends_on_group`] tests whether values depend on a group of their block, e.g. on the machine that measured it.
+//!
 //! # Many comparisons
 //!
 //! A report makes one comparison for each arm, network and measure, and its readers look at the most
@@ -60,6 +64,7 @@ mod ends;
 mod estimate;
 mod family;
 mod fisher;
+mod groups;
 mod interval;
 mod outlook;
 mod paired;
@@ -75,6 +80,7 @@ pub use binomial::at_least;
 pub use estimate::{Estimate, estimate, estimate_at_rank, estimate_by_order, median};
 pub use family::{Differences, Family, FamilyResult, compare, decide};
 pub use fisher::fisher_exact;
+pub use groups::{GroupTest, Stratum, depends_on_group};
 pub use interval::{Interval, Level, Method};
 pub use outlook::Outlook;
 pub use paired::{block_difference, block_speedup, rank_correlation, speedup};

@@ -2,6 +2,7 @@
 
 use std::slice;
 
+use record::CompactCalls;
 use remote::Location;
 use report::ChangeVerdict;
 
@@ -44,8 +45,8 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
-    let [old, new] = [&args.old, &args.new].map(|place| places::read(slice::from_ref(place)));
-    let (old, new) = (old?, new?);
+    let read = |place| places::read::<CompactCalls>(slice::from_ref(place));
+    let (old, new) = (read(&args.old)?, read(&args.new)?);
     let changes = report::compare_runs(&old, &new).map_err(exit::usage)?;
     out::print(&match args.format {
         Format::Human => changes.human(width()),

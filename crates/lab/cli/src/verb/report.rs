@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use record::folder::{self, Readers};
-use record::{CellStatus, Outcome, RunData};
+use record::{CellStatus, CompactRun, Outcome};
 use remote::Location;
 use report::{Summary, Threshold, ThresholdOutcome};
 
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             "--html - and --card - both write to standard output; name a file for one of them",
         ));
     }
-    let data = places::read(&args.places)?;
+    let data: CompactRun = places::read(&args.places)?;
     if let Some(arm) = &args.regret {
         return print_regret(&data, arm, &args.oracle);
     }
@@ -138,7 +138,7 @@ fn not_run(args: &Args, summary: &Summary) -> u8 {
 }
 
 /// Prints the regret as a table: what adaptive routing cost.
-fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result<u8> {
+fn print_regret(data: &CompactRun, arm: &str, oracles: &[String]) -> anyhow::Result<u8> {
     let arms = || data.run().arms.iter().map(|arm| arm.name.as_str());
     for name in oracles.iter().map(String::as_str).chain([arm]) {
         let hint = config::did_you_mean(name, arms());
@@ -197,7 +197,7 @@ fn print_regret(data: &RunData, arm: &str, oracles: &[String]) -> anyhow::Result
     Ok(exit::PASS)
 }
 
-fn write_hdr(data: &RunData, dir: &Path) -> anyhow::Result<()> {
+fn write_hdr(data: &CompactRun, dir: &Path) -> anyhow::Result<()> {
     let failed = |e| exit::file_error(format!("cannot write {}", dir.display()), e);
     fs::create_dir_all(dir).map_err(failed)?;
     let mut written = BTreeSet::new();
@@ -219,20 +219,22 @@ pub(crate) fn apply(thresholds: &[Threshold], summary: &mut Summary) -> anyhow::
 }
 
 /// Prints the report to standard output.
-pub(crate) fn print(summary: &Summary, data: &RunData, format: Format) -> anyhow::Result<()> {
-    let text = match format {
+pub(crate) fn print(summary: &Summary, data: &CompactRun, format: Format) -> anyhow::Result<()> {
+    if format == Format::Csv {
+        note_thresholds(summary);
+        if let Some(machines) = &summary.machines {
+            out::note!("{}", neutral::plain(&machines.words));
+        }
+        return out::write(|out| report::write_csv(data, out));
+    }
+    out::print(&match format {
         Format::Human if terminal::is_verbose() => {
             report::human(summary, width(), terminal::colors_stdout())
         }
         Format::Human => report::brief(summary, width(), terminal::colors_stdout()),
         Format::Markdown => report::markdown(summary, data),
-        Format::Json => report::json(summary),
-        Format::Csv => report::csv(data),
-    };
-    if format == Format::Csv {
-        note_thresholds(summary);
-    }
-    out::print(&text)
+        Format::Json | Format::Csv => report::json(summary),
+    })
 }
 
 /// Prints what the thresholds found, for formats that have no place for it.
@@ -243,7 +245,7 @@ fn note_thresholds(summary: &Summary) {
 }
 
 /// Writes `report.html` and `report.json` into the run's folder.
-pub(crate) fn write_files(summary: &Summary, data: &RunData, dir: &Path) -> anyhow::Result<()> {
+pub(crate) fn write_files(summary: &Summary, data: &CompactRun, dir: &Path) -> anyhow::Result<()> {
     // Paths of requests, which reports name, may have a secret in their queries.
     let header = dir.join("run.json");
     let readers = Readers::of(&header).map_err(|e| cannot_write(&header, e))?;
@@ -273,7 +275,7 @@ pub(crate) fn exit_code(summary: &Summary, allow_undecided: bool) -> u8 {
 }
 
 /// Compares the share of clean cells, of so many that were to be run, with the study's `min_clean_percent`.
-pub(crate) fn clean_share(wanted: Option<f64>, data: &RunData, cells: usize) -> u8 {
+pub(crate) fn clean_share(wanted: Option<f64>, data: &CompactRun, cells: usize) -> u8 {
     let Some(wanted) = wanted else {
         return exit::PASS;
     };

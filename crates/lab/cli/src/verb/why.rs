@@ -6,6 +6,7 @@ mod remedies;
 use std::path::PathBuf;
 use std::slice;
 
+use record::{CompactRun, RunData};
 use remote::Location;
 use report::PathOf;
 
@@ -85,8 +86,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let Some(run) = &args.run else {
         return captures::run(&args.pcap, args.format, args.request);
     };
-    let data = places::read(slice::from_ref(run))?;
     if let Some(call) = args.path {
+        // Only this form has paths.
+        let data: RunData = places::read(slice::from_ref(run))?;
         let wanted = PathOf {
             call,
             network: args.network.as_deref(),
@@ -97,6 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         out::print(&path.human())?;
         return Ok(exit::PASS);
     }
+    let data: CompactRun = places::read(slice::from_ref(run))?;
     let arms: Vec<&str> = data
         .run()
         .arms

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::error::Category;
 
 use crate::data::DataError;
+use crate::merge::MergeError;
 use crate::run::FORMAT;
 use crate::store::replica::ReplicaError;
 use crate::store::{MAX_RECORD_BYTES, MAX_RECORDS};
@@ -108,6 +109,9 @@ pub enum StoreError {
         /// The inconsistency.
         source: DataError,
     },
+    /// The records belong to another run than those before, or contradict them.
+    #[error(transparent)]
+    Merge(MergeError),
     /// The replica has not taken a record, which the folder has.
     #[error("{source}")]
     Replica {
@@ -117,6 +121,19 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Returns the error for records of a run that do not belong to those before. Of two shards that contradict each
+    /// other, neither is named: either may be right.
+    pub fn inconsistent(run: &Path, source: MergeError) -> Self {
+        match source {
+            MergeError::Data(DataError::Conflict { .. }) => Self::Merge(source),
+            MergeError::Data(source) => Self::Data {
+                dir: run.to_owned(),
+                source,
+            },
+            other => Self::Merge(other),
+        }
+    }
+
     pub(super) fn malformed(file: &Path, error: &serde_json::Error) -> Self {
         let text = error.to_string();
         // The names of fields are those of the format.

@@ -4,7 +4,7 @@ use record::{RunData, ServerOption};
 
 /// Returns the command that plans the same cells with this seed; `None` for imported calls and where
 /// the study's file is unknown.
-pub(crate) fn command(data: &RunData, seed: u64) -> Option<String> {
+pub(crate) fn command<C>(data: &RunData<C>, seed: u64) -> Option<String> {
     let run = data.run();
     let settings = &run.settings;
     // A path with a zero byte does not exist.
@@ -55,7 +55,7 @@ pub(crate) const SAME_LOSSES: &str =
     "The same seed gives the same losses: replicate with another --seed.";
 
 /// Returns the command that replicates a run, i.e. with other losses.
-pub(crate) fn replication(data: &RunData) -> Option<String> {
+pub(crate) fn replication<C>(data: &RunData<C>) -> Option<String> {
     command(data, data.run().seed.wrapping_add(1))
 }
 

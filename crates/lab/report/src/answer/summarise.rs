@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Arm, Cell, Network, Outcome, Proof, Run, RunData};
+use record::{Arm, CompactCall, CompactCell, CompactRun, Network, Outcome, Proof, Run};
 use stats::Verdict;
 
 use crate::answer::wording::protocol_mismatch;
@@ -11,6 +11,7 @@ use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::measure::measure;
 use crate::figures::population::Population;
 use crate::figures::{coding, configuration, cost, external, repeated_packets, sending, setup};
+use crate::records::Records;
 use crate::summary::arm::{ArmSummary, Attempts, Role, Spread, role_of};
 use crate::summary::measure::Comparison;
 use crate::summary::{
@@ -18,20 +19,24 @@ use crate::summary::{
 };
 use crate::verdicts::apart::populations_apart;
 use crate::verdicts::values::ERROR;
-use crate::verdicts::{compare, noise, overall, pairing, reason, sweep, unusable};
+use crate::verdicts::{compare, machines, noise, overall, pairing, reason, sweep, unusable};
 use crate::words::number::{count, percent};
 
 /// Ends the answer on a network whose numbers nobody measured.
 const ASSUMED: &str = " The network is assumed, not measured.";
 
 /// Summarises a run. Shards must be merged first, by [`record::merge`].
-pub fn summarise(data: &RunData) -> Summary {
+pub fn summarise(data: &impl Records) -> Summary {
+    let data = &*data.compact();
     let run = data.run();
     let summariser = Summariser::new(data);
     let networks: Vec<NetworkSummary> =
         run.networks.iter().map(|n| summariser.network(n)).collect();
     let comparisons = counts(&networks);
     let noise = noise::by_arm(run, &networks);
+    let machines = machines::machines(run, &summariser.cells, &summariser.populations);
+    let mut notes = notes(&summariser, &networks, &comparisons, &noise);
+    notes.extend(machines.iter().map(|test| test.words.clone()));
     Summary {
         format: FORMAT,
         commute: run.commute.clone(),
@@ -59,7 +64,8 @@ pub fn summarise(data: &RunData) -> Summary {
             .flat_map(|network| unusable::invalid(&network.name, &network.arms))
             .collect(),
         a_a: a_a(&networks),
-        notes: notes(&summariser, &networks, &comparisons, &noise),
+        notes,
+        machines,
         comparisons,
         sweeps: sweep::sweeps(run, &networks),
         cells: summariser.cells.counts(data, |_, _| true),
@@ -77,7 +83,7 @@ pub fn summarise(data: &RunData) -> Summary {
 
 /// Summarises one network after the other.
 struct Summariser<'a> {
-    data: &'a RunData,
+    data: &'a CompactRun,
     run: &'a Run,
     cells: CellIndex<'a>,
     populations: Vec<Population>,
@@ -86,7 +92,7 @@ struct Summariser<'a> {
 }
 
 impl<'a> Summariser<'a> {
-    fn new(data: &'a RunData) -> Self {
+    fn new(data: &'a CompactRun) -> Self {
         let (run, cells) = (data.run(), CellIndex::new(data));
         let populations = populations_apart(run, &cells);
         let mut comparisons = compare::compare(run, &cells, &populations, Role::Arm);
@@ -165,7 +171,7 @@ impl<'a> Summariser<'a> {
                 let key = (arm.name.clone(), network.name.clone(), index);
                 measure.comparison = self.comparisons.get(&key).cloned();
                 if let Some(comparison) = &mut measure.comparison {
-                    let pairs = reason::pairs(population, &all, &baseline, self.run.timeout_ns);
+                    let pairs = || reason::pairs(population, &all, &baseline, self.run.timeout_ns);
                     comparison.reason = reason::reason(comparison, pairs, network.rtt_ns);
                 }
                 measure
@@ -182,7 +188,7 @@ impl<'a> Summariser<'a> {
             role: role_of(self.run, &arm.name),
             negotiated_protocols: distinct(blocks.values().flat_map(|cell| {
                 let of_loads = cell.loads.iter().flat_map(|load| &load.protocols);
-                cell.calls.iter().map(|call| &call.protocol).chain(of_loads)
+                cell.calls.iter().map(CompactCall::protocol).chain(of_loads)
             })),
             transports: distinct(connections().map(|c| &c.transport)),
             connections: Spread::of(&connections_of_cells).filter(|n| n.most > 0),
@@ -261,7 +267,7 @@ impl<'a> Summariser<'a> {
     }
 }
 
-fn is_noisy(cell: &Cell) -> bool {
+fn is_noisy(cell: &CompactCell) -> bool {
     matches!(cell.outcome, Outcome::Noisy { .. })
 }
 
@@ -276,7 +282,7 @@ fn weakest_proof(blocks: &Blocks<'_>) -> Option<Proof> {
         .values()
         .flat_map(|cell| {
             let of_loads = cell.loads.iter().filter_map(|load| load.proof);
-            cell.calls.iter().map(|call| call.proof).chain(of_loads)
+            cell.calls.iter().map(CompactCall::proof).chain(of_loads)
         })
         .min()
 }

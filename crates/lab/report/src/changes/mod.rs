@@ -9,7 +9,7 @@ mod layout;
 
 use std::collections::BTreeSet;
 
-use record::{Run, RunData};
+use record::{CompactRun, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Span, TwoRuns, Verdict};
@@ -19,7 +19,9 @@ use crate::figures::cells::CellIndex;
 use crate::figures::estimate::{margin_ns, median};
 use crate::figures::population::populations;
 use crate::figures::position::Places;
+use crate::records::Records;
 use crate::summary::AaCheck;
+use crate::summary::machines::MachineOutcome;
 use crate::summary::quantity::{Quantity, Unit};
 use crate::verdicts::apart::differing;
 use crate::verdicts::by_block::{ByBlock, Kind, Place};
@@ -107,7 +109,8 @@ pub enum ChangeVerdict {
 }
 
 /// Compares two runs of a study. Fails if they have no measure of an arm in common.
-pub fn compare_runs(old: &RunData, new: &RunData) -> Result<RunChanges, String> {
+pub fn compare_runs(old: &impl Records, new: &impl Records) -> Result<RunChanges, String> {
+    let (old, new) = (&*old.compact(), &*new.compact());
     let (was, is) = (old.run(), new.run());
     if was.study != is.study {
         return Err(format!(
@@ -150,11 +153,11 @@ impl RunChanges {
     }
 }
 
-fn changes(old: &RunData, new: &RunData) -> Vec<ArmChange> {
+fn changes(old: &CompactRun, new: &CompactRun) -> Vec<ArmChange> {
     // What differs in either run is apart in both, so that the same requests are compared.
-    let places_of = |data: &RunData| differing(data.run(), &CellIndex::new(data));
+    let places_of = |data: &CompactRun| differing(data.run(), &CellIndex::new(data));
     let apart: Places = places_of(old).into_iter().chain(places_of(new)).collect();
-    let medians = |data: &RunData| ByBlock::with_apart(data, &[], &apart).medians;
+    let medians = |data: &CompactRun| ByBlock::with_apart(data, &[], &apart).medians;
     let (olds, news) = (medians(old), medians(new));
     let run = new.run();
     let cells = old.cells().iter().chain(new.cells());
@@ -211,7 +214,7 @@ fn changes(old: &RunData, new: &RunData) -> Vec<ArmChange> {
 
 /// Returns the places of a run's times, all arms of one measure on one network together, in the study's
 /// order.
-fn families(data: &RunData, apart: &Places) -> Vec<Vec<Place>> {
+fn families(data: &CompactRun, apart: &Places) -> Vec<Vec<Place>> {
     let run = data.run();
     let populations = populations(run, apart);
     let copies = |arm: &&record::Arm| !arm.same_as_baseline || arm.name == run.baseline;
@@ -230,7 +233,7 @@ fn families(data: &RunData, apart: &Places) -> Vec<Vec<Place>> {
     families
 }
 
-fn warnings(old: &RunData, new: &RunData) -> Vec<String> {
+fn warnings(old: &CompactRun, new: &CompactRun) -> Vec<String> {
     let (was, is) = (old.run(), new.run());
     let mut warnings = Vec::new();
     for (name, data) in [("old", old), ("new", new)] {
@@ -238,6 +241,10 @@ fn warnings(old: &RunData, new: &RunData) -> Vec<String> {
         if matches!(summary.a_a, AaCheck::Failed { .. }) {
             warnings.push(format!("the {name} run's A/A check failed"));
         }
+        let machines = summary
+            .machines
+            .filter(|m| m.outcome == MachineOutcome::Depends);
+        warnings.extend(machines.map(|m| format!("the {name} run: {}", m.words)));
         warnings.extend(
             summary
                 .invalid

@@ -2,30 +2,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Cell, CellStatus, Outcome, RunData};
+use record::{Cell, CellStatus, CompactCalls, Outcome, RunData};
 
 use crate::summary::CellCounts;
 
 /// The cells of an arm on a network, at most one per block. A failed cell is among them: its calls
 /// count as at least the timeout, because failing is a result and not a missing value.
-pub(crate) type Blocks<'a> = BTreeMap<u32, &'a Cell>;
+pub(crate) type Blocks<'a, C = CompactCalls> = BTreeMap<u32, &'a Cell<C>>;
 
 type Key<'a> = (&'a str, &'a str);
 
 /// The cells of a run, by network and arm.
-pub(crate) struct CellIndex<'a> {
-    first: BTreeMap<Key<'a>, Blocks<'a>>,
+pub(crate) struct CellIndex<'a, C = CompactCalls> {
+    first: BTreeMap<Key<'a>, Blocks<'a, C>>,
     /// Clean cells by block and attempt.
-    clean: BTreeMap<Key<'a>, BTreeMap<(u32, u32), &'a Cell>>,
+    clean: BTreeMap<Key<'a>, BTreeMap<(u32, u32), &'a Cell<C>>>,
     /// The last attempt of each cell by its id, and whether the cell was repeated.
-    last: BTreeMap<&'a str, (&'a Cell, bool)>,
+    last: BTreeMap<&'a str, (&'a Cell<C>, bool)>,
     superseded: BTreeMap<Key<'a>, usize>,
     /// Where an arm was given up.
     given_up: BTreeSet<Key<'a>>,
 }
 
-impl<'a> CellIndex<'a> {
-    pub(crate) fn new(data: &'a RunData) -> Self {
+impl<'a, C> CellIndex<'a, C> {
+    pub(crate) fn new(data: &'a RunData<C>) -> Self {
         let mut index = Self {
             first: BTreeMap::new(),
             clean: BTreeMap::new(),
@@ -62,7 +62,7 @@ impl<'a> CellIndex<'a> {
 
     /// Returns the first result of each cell, clean, noisy or failed, so that nothing is selected by
     /// its result. Figures and verdicts are made from these.
-    pub(crate) fn first(&self, network: &str, arm: &str) -> Blocks<'a> {
+    pub(crate) fn first(&self, network: &str, arm: &str) -> Blocks<'a, C> {
         self.first.get(&(network, arm)).cloned().unwrap_or_default()
     }
 
@@ -76,7 +76,7 @@ impl<'a> CellIndex<'a> {
         &self,
         network: &str,
         (one, other): (&str, &str),
-    ) -> (Blocks<'a>, Blocks<'a>) {
+    ) -> (Blocks<'a, C>, Blocks<'a, C>) {
         let (mut ones, mut others) = (Blocks::new(), Blocks::new());
         let (Some(all), Some(partners)) = (
             self.clean.get(&(network, one)),
@@ -116,7 +116,7 @@ impl<'a> CellIndex<'a> {
 
     /// Returns the first objection to the first noisy cell, of all arms on all networks.
     pub(crate) fn reason_of_noise(&self) -> Option<&'a str> {
-        let of_cell = |cell: &&'a Cell| match &cell.outcome {
+        let of_cell = |cell: &&'a Cell<C>| match &cell.outcome {
             Outcome::Noisy { reasons } => reasons.first().map(String::as_str),
             _ => None,
         };
@@ -150,13 +150,18 @@ impl<'a> CellIndex<'a> {
     }
 
     /// Returns the last attempt of each cell of an arm on a network.
-    fn last_of(&self, network: &str, arm: &str) -> impl Iterator<Item = &'a Cell> {
-        let of = move |cell: &&Cell| (cell.network.as_str(), cell.arm.as_str()) == (network, arm);
+    fn last_of(&self, network: &str, arm: &str) -> impl Iterator<Item = &'a Cell<C>> {
+        let of =
+            move |cell: &&Cell<C>| (cell.network.as_str(), cell.arm.as_str()) == (network, arm);
         self.last.values().map(|(cell, _)| *cell).filter(of)
     }
 
     /// Counts the outcomes of the planned cells whose network and arm are `wanted`.
-    pub(crate) fn counts(&self, data: &RunData, wanted: impl Fn(&str, &str) -> bool) -> CellCounts {
+    pub(crate) fn counts(
+        &self,
+        data: &RunData<C>,
+        wanted: impl Fn(&str, &str) -> bool,
+    ) -> CellCounts {
         let mut counts = CellCounts::default();
         for planned in data
             .run()

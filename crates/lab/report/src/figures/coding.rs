@@ -1,6 +1,6 @@
 //! Remarks on encoding and decoding in requests of the study's own.
 
-use record::Arm;
+use record::{Arm, CompactCall};
 
 use crate::figures::cells::Blocks;
 
@@ -14,7 +14,7 @@ const BY_REFLECTION: &str = "Protobuf of the study's own data is encoded and dec
 /// Returns the caveat that every result of an arm must carry, if there is one.
 pub(crate) fn caveat(arm: &Arm, blocks: &Blocks<'_>) -> Option<String> {
     let codes = blocks.values().any(|cell| {
-        cell.calls.iter().any(|call| call.exchange.is_some())
+        cell.calls.iter().any(CompactCall::is_exchange)
             || cell.loads.iter().any(|load| load.encodes)
     });
     let of_coding = match codes {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use record::{Arm, Cell};
+use record::{Arm, CompactCall, CompactCell};
 
 use crate::summary::configuration::{Configuration, Difference};
 
@@ -15,7 +15,7 @@ pub(crate) const SETTING: &str = "setting: ";
 
 /// Returns every setting of an arm, as the study says and as seen in its cells. The codec counts only
 /// where messages were exchanged.
-pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, arm: &Arm) -> Configuration {
+pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a CompactCell>, arm: &Arm) -> Configuration {
     let mut found = as_the_study_says(arm);
     for cell in cells {
         let mut add = |what: &str, value: String| {
@@ -23,7 +23,7 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a Cell>, arm: &Arm) -> Config
                 found.entry(what.to_owned()).or_default().insert(value);
             }
         };
-        let encodes = cell.calls.iter().any(|call| call.exchange.is_some());
+        let encodes = cell.calls.iter().any(CompactCall::is_exchange);
         if encodes || cell.loads.iter().any(|load| load.encodes) {
             add("codec", arm.codec.clone());
         }

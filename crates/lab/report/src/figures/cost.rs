@@ -1,6 +1,6 @@
 //! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
-use record::{ACTIVITY_BIN_MS, Cell, Network};
+use record::{ACTIVITY_BIN_MS, CompactCell, Network};
 use stats::{Level, Span};
 
 use crate::figures::cells::Blocks;
@@ -15,11 +15,15 @@ pub(crate) const RADIOS: [[Radio; 2]; 3] = [LTE, UMTS, WIFI];
 const _: () = assert!(ACTIVITY_BIN_MS == BIN_MS);
 
 /// A median over blocks.
-type Median<'a> = dyn Fn(Unit, &dyn Fn(&Cell) -> Option<f64>) -> Option<Quantity> + 'a;
+type Median<'a> = dyn Fn(Unit, &dyn Fn(&CompactCell) -> Option<f64>) -> Option<Quantity> + 'a;
 
 /// Returns what a request of a cell cost a radio, by the model; 0 where its packets were not recorded. `None` if no such
 /// radio can have the network.
-pub(crate) fn joules_per_request(cell: &Cell, network: &Network, radio: &Radio) -> Option<f64> {
+pub(crate) fn joules_per_request(
+    cell: &CompactCell,
+    network: &Network,
+    radio: &Radio,
+) -> Option<f64> {
     if !radio.carries(network.rtt_ns, network.down_bps) {
         return None;
     }
@@ -57,7 +61,7 @@ fn energy(sources: &[Radio; 2], network: &Network, median: &Median<'_>) -> Optio
 
 /// Returns the medians over blocks.
 pub(crate) fn costs(blocks: &Blocks<'_>, network: &Network) -> Costs {
-    let median = |unit, cost: &dyn Fn(&Cell) -> Option<f64>| {
+    let median = |unit, cost: &dyn Fn(&CompactCell) -> Option<f64>| {
         let values: Vec<Span> = blocks
             .values()
             // Zero means not measured, e.g. in imported calls.
@@ -66,8 +70,9 @@ pub(crate) fn costs(blocks: &Blocks<'_>, network: &Network) -> Costs {
         let estimate = stats::estimate(&values, Level::NINETY_FIVE)?;
         Some(Quantity::new(&estimate, unit))
     };
-    let per_request =
-        |cell: &Cell, total: u64| (cell.made() > 0).then(|| total as f64 / cell.made() as f64);
+    let per_request = |cell: &CompactCell, total: u64| {
+        (cell.made() > 0).then(|| total as f64 / cell.made() as f64)
+    };
     Costs {
         up_bytes: median(Unit::Bytes, &|c| Some(c.wire.up_bytes as f64)),
         down_bytes: median(Unit::Bytes, &|c| Some(c.wire.down_bytes as f64)),

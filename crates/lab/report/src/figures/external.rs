@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use record::{CellStatus, RunData};
+use record::{CellStatus, CompactRun};
 
 use crate::summary::external::{External, RoundTrip};
 use crate::words::number::duration;
 
 /// Returns the user's own server, if the run has one.
-pub(crate) fn external(data: &RunData) -> Option<External> {
+pub(crate) fn external(data: &CompactRun) -> Option<External> {
     let server = data.run().settings.external.as_ref()?;
     let counted = data.with_status().into_iter();
     let counted = counted.filter(|(_, status)| *status == CellStatus::Counted);

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use record::{CallResult, Cell, Distribution, RunData};
+use record::{CallResult, CompactCell, CompactRun, Distribution};
 
 use crate::figures::cells::CellIndex;
 use crate::figures::population::{Population, populations};
 use crate::figures::position::Places;
+use crate::records::Records;
 
 /// The maximum of a line is in ms, as Java's writer has it; the histograms are in ns.
 const NS_PER_MS: f64 = 1e6;
@@ -28,13 +29,14 @@ pub struct HdrLog {
 }
 
 /// Returns the logs of all cells that figures and verdicts are made from. Fails if a record is damaged.
-pub fn hdr_logs(data: &RunData) -> Result<Vec<HdrLog>, String> {
+pub fn hdr_logs(data: &impl Records) -> Result<Vec<HdrLog>, String> {
+    let data = &*data.compact();
     let (run, cells) = (data.run(), CellIndex::new(data));
     let populations = populations(run, &Places::new());
     let mut logs = Vec::new();
     for network in &run.networks {
         for arm in &run.arms {
-            let blocks: Vec<&Cell> = cells
+            let blocks: Vec<&CompactCell> = cells
                 .first(&network.name, &arm.name)
                 .into_values()
                 .collect();
@@ -55,7 +57,11 @@ pub fn hdr_logs(data: &RunData) -> Result<Vec<HdrLog>, String> {
 }
 
 /// Returns the log of a group; `None` if no request of it succeeded.
-fn log(data: &RunData, cells: &[&Cell], parts: &[&Population]) -> Result<Option<String>, String> {
+fn log(
+    data: &CompactRun,
+    cells: &[&CompactCell],
+    parts: &[&Population],
+) -> Result<Option<String>, String> {
     let mut lines = Vec::new();
     let (mut made, mut succeeded) = (0, 0);
     for cell in cells {
@@ -108,7 +114,7 @@ fn log(data: &RunData, cells: &[&Cell], parts: &[&Population]) -> Result<Option<
 }
 
 /// Returns the times of the requests of a cell that succeeded, and how many were made.
-fn times(cell: &Cell, part: &Population) -> Result<(Distribution, u64), String> {
+fn times(cell: &CompactCell, part: &Population) -> Result<(Distribution, u64), String> {
     if let Some(load) = part.load(cell) {
         return Ok((load.distribution()?, load.calls));
     }
@@ -116,8 +122,8 @@ fn times(cell: &Cell, part: &Population) -> Result<(Distribution, u64), String> 
     let mut made = 0;
     for call in part.of(&cell.calls) {
         made += 1;
-        if call.result == CallResult::Ok {
-            times.add(call.end_ns);
+        if *call.result() == CallResult::Ok {
+            times.add(call.end_ns());
         }
     }
     Ok((times, made))

@@ -1,16 +1,21 @@
 //! The distribution of a group that is bound by time, in one cell.
 
-use record::{Cell, Load};
+use record::{CompactCell, Load};
 use stats::Span;
 
 /// Returns what a cell measured of a group.
-pub(crate) fn of<'a>(cell: &'a Cell, group: &str) -> Option<&'a Load> {
+pub(crate) fn of<'a>(cell: &'a CompactCell, group: &str) -> Option<&'a Load> {
     cell.loads.iter().find(|load| load.group == group)
 }
 
 /// Returns a quantile, 0 to 1, of a group's times in a cell, if it has enough requests for it. Requests
 /// that were lost count as at least the timeout, and so does a cell that failed.
-pub(crate) fn quantile(cell: &Cell, group: &str, share: f64, timeout_ns: u64) -> Option<Span> {
+pub(crate) fn quantile(
+    cell: &CompactCell,
+    group: &str,
+    share: f64,
+    timeout_ns: u64,
+) -> Option<Span> {
     let lost = Span::at_least(timeout_ns as f64);
     let Some(load) = of(cell, group) else {
         return (!cell.is_measured()).then_some(lost);

@@ -1,6 +1,6 @@
 //! The figures of groups that are bound by time: rates, and percentiles from histograms.
 
-use record::{Cell, Load, Pace, Run};
+use record::{CompactCell, Load, Pace, Run};
 use stats::Span;
 
 use crate::figures::cells::Blocks;
@@ -45,8 +45,9 @@ pub(crate) fn figures(
         }
     };
     let percentile = |percent: f64| {
-        let of_cell =
-            |cell: &&Cell| quantile(cell, &population.group, percent / 100.0, run.timeout_ns);
+        let of_cell = |cell: &&CompactCell| {
+            quantile(cell, &population.group, percent / 100.0, run.timeout_ns)
+        };
         let values: Vec<Span> = blocks.values().filter_map(of_cell).collect();
         let value = (values.len() == blocks.len()).then(|| median(&values, Unit::Ns))??;
         Some(LoadPercentile { percent, value })

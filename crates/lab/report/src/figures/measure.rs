@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Call, CallResult, Cell, Load, Run};
+use record::{CallResult, CompactCall, CompactCell, Load, Run};
 use stats::Span;
 
 use crate::figures::cells::Blocks;
@@ -15,18 +15,19 @@ use crate::summary::quantity::{Quantity, Unit};
 
 /// Returns the figures of a population on one network, without the comparison with the baseline.
 pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -> Measure {
-    let calls: Vec<&Call> = blocks
+    let calls: Vec<CompactCall<'_>> = blocks
         .values()
         .flat_map(|cell| population.of(&cell.calls))
         .collect();
-    let count = |test: fn(&Call) -> bool| calls.iter().filter(|call| test(call)).count();
+    let count =
+        |test: fn(CompactCall<'_>) -> bool| calls.iter().filter(|call| test(**call)).count();
     let by_block: Vec<Span> = population
         .by_block(blocks, run.timeout_ns)
         .into_values()
         .collect();
     let mut errors: BTreeMap<String, usize> = BTreeMap::new();
     for call in &calls {
-        if let CallResult::Error { kind, detail } = &call.result {
+        if let CallResult::Error { kind, detail } = call.result() {
             let error = match detail.starts_with(kind) {
                 true => detail.clone(),
                 false => format!("{kind}: {detail}"),
@@ -41,13 +42,13 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         }
     }
     let of_loads = |number: fn(&Load) -> u64| loads().map(number).sum::<u64>() as usize;
-    let bits = |cell: &Cell| -> Option<Span> {
+    let bits = |cell: &CompactCell| -> Option<Span> {
         let bytes = population
             .of(&cell.calls)
             .map(|call| bytes(call, population))
             .sum::<u64>();
         let time = match population.part {
-            Part::Whole => *population.steps(cell, run.timeout_ns).get(&0)?,
+            Part::Whole => population.steps(cell, run.timeout_ns).get(0)?,
             _ => time(population.of(&cell.calls).next()?, run.timeout_ns),
         };
         // The clock may be too coarse to show any time at all.
@@ -64,11 +65,11 @@ pub(crate) fn measure(population: &Population, blocks: &Blocks<'_>, run: &Run) -
         label: population.label.clone(),
         decisive: population.decisive,
         calls: calls.len() + of_loads(|load| load.calls),
-        timed_out: count(|call| call.result == CallResult::TimedOut)
+        timed_out: count(|call| *call.result() == CallResult::TimedOut)
             + of_loads(|load| load.timed_out),
-        failed: count(|call| matches!(call.result, CallResult::Error { .. }))
+        failed: count(|call| matches!(call.result(), CallResult::Error { .. }))
             + of_loads(Load::failed),
-        retried: count(|call| call.server_hits > 1) + of_loads(|load| load.retried),
+        retried: count(|call| call.server_hits() > 1) + of_loads(|load| load.retried),
         errors,
         mean: mean(population, blocks, run, &by_block),
         time: estimate::median(&by_block, Unit::Ns),
@@ -100,7 +101,14 @@ fn mean(
     if !population.part.is_by_request() || population.part == Part::Load {
         return None;
     }
-    let of_cell = |cell: &&Cell| mean_of(population.steps(cell, run.timeout_ns).into_values());
+    let of_cell = |cell: &&CompactCell| {
+        mean_of(
+            population
+                .steps(cell, run.timeout_ns)
+                .iter()
+                .map(|(_, t)| t),
+        )
+    };
     let means: Vec<Span> = blocks.values().filter_map(of_cell).collect();
     let (mean, median) = (mean_of(means.iter().copied())?, stats::median(medians)?);
     let margin_ns = estimate::margin_ns(run, Some(median));
@@ -119,9 +127,9 @@ fn mean_of(times: impl Iterator<Item = Span>) -> Option<Span> {
     (n > 0).then(|| sum.map_increasing(|ns| ns / f64::from(n)))
 }
 
-fn bytes(call: &Call, population: &Population) -> u64 {
-    match call.result {
-        CallResult::Ok => call.request_bytes.max(call.response_bytes),
+fn bytes(call: CompactCall<'_>, population: &Population) -> u64 {
+    match call.result() {
+        CallResult::Ok => call.request_bytes().max(call.response_bytes()),
         CallResult::TimedOut | CallResult::Error { .. } => population.bulk_bytes,
     }
 }

@@ -20,3 +20,4 @@ pub(crate) mod regret;
 pub(crate) mod repeated_packets;
 pub(crate) mod sending;
 pub(crate) mod setup;
+pub(crate) mod steps;

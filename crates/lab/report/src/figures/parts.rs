@@ -4,63 +4,89 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use explain::Part;
-use record::{Call, Cell, Run};
+use record::{CompactCall, CompactCell, Run};
 
 use crate::figures::cells::CellIndex;
 use crate::figures::population::Population;
 use crate::summary::measure;
-use crate::summary::reason::in_round_trips;
+use crate::summary::reason::{ReasonPart, in_round_trips};
 use crate::summary::why::{ArmParts, PartTime, WhyMeasure};
 
 /// The time of each part that is not zero, ns.
-pub(crate) type PartTimes = BTreeMap<Part, f64>;
+pub(crate) type PartTimes = BTreeMap<ReasonPart, f64>;
 
-/// Returns the parts of a cell's steps, as [`Population::steps`] gives their times. A step is absent if its requests
-/// lack parts. So are percentiles, imported requests and groups that are bound by time.
-pub(crate) fn parts_by_step(population: &Population, cell: &Cell) -> BTreeMap<u32, PartTimes> {
+/// Returns the parts of a cell's steps, which sum to the times that [`Population::steps`] gives. A step is absent if its
+/// requests lack parts. So are percentiles, imported requests and groups that are bound by time.
+pub(crate) fn parts_by_step(
+    population: &Population,
+    cell: &CompactCell,
+) -> BTreeMap<u32, PartTimes> {
     let calls = population.of(&cell.calls);
     match population.part {
         measure::Part::ColdProcess
         | measure::Part::First
         | measure::Part::Place
         | measure::Part::Warm => {
-            let step = |call: &Call| Some((call.id, parts_of(&[call])?));
+            let step = |call: CompactCall<'_>| Some((call.id(), parts_of(&[call])?));
             calls.filter_map(step).collect()
         }
-        measure::Part::Whole => {
-            let calls: Vec<&Call> = calls.collect();
-            parts_of(&calls)
-                .map(|parts| (0, parts))
-                .into_iter()
-                .collect()
-        }
+        measure::Part::Whole => (parts_of_batches(population, calls))
+            .map(|parts| (0, parts))
+            .into_iter()
+            .collect(),
         measure::Part::Tail | measure::Part::Load => BTreeMap::new(),
     }
 }
 
+/// Returns the parts of all batches together; `None` if a batch has none.
+fn parts_of_batches<'a>(
+    population: &Population,
+    calls: impl Iterator<Item = CompactCall<'a>>,
+) -> Option<PartTimes> {
+    let mut batches: BTreeMap<Option<u32>, Vec<CompactCall<'a>>> = BTreeMap::new();
+    for call in calls {
+        let batch = population.batch(call.id());
+        batches.entry(batch).or_default().push(call);
+    }
+    let mut all = PartTimes::new();
+    for calls in batches.values() {
+        for (part, ns) in parts_of(calls)? {
+            *all.entry(part).or_default() += ns;
+        }
+    }
+    (!all.is_empty()).then_some(all)
+}
+
 /// Returns the parts of calls together: of the one that ends last, of the one that ended last before that began, and so
-/// on. `None` if one of these has no parts.
-fn parts_of(calls: &[&Call]) -> Option<PartTimes> {
+/// on, and the time in which none of these ran. `None` if one of them has no parts.
+fn parts_of(calls: &[CompactCall<'_>]) -> Option<PartTimes> {
+    let end_ns = calls.iter().map(|call| call.ended_ns()).max()?;
+    let start_ns = calls.iter().map(|call| call.start_ns()).min()?;
     let mut calls = calls.to_vec();
-    calls.sort_by_key(|call| Reverse((call.ended_ns(), call.start_ns)));
+    calls.sort_by_key(|call| Reverse((call.ended_ns(), call.start_ns())));
     let mut begun_ns = u64::MAX;
     calls.retain(|call| {
         let is_next = call.ended_ns() <= begun_ns;
         if is_next {
-            begun_ns = call.start_ns;
+            begun_ns = call.start_ns();
         }
         is_next
     });
-    if calls.is_empty() || calls.iter().any(|call| call.parts.is_empty()) {
+    if calls.iter().any(|call| !call.has_parts()) {
         return None;
     }
     let mut parts = PartTimes::new();
     for part in Part::ALL {
-        let times = calls.iter().filter_map(|call| call.parts.get(part.name()));
+        let times = calls.iter().filter_map(|call| call.part_ns(part.name()));
         let ns: u64 = times.sum();
         if ns > 0 {
-            parts.insert(part, ns as f64);
+            parts.insert(part.into(), ns as f64);
         }
+    }
+    let run_ns: u64 = calls.iter().map(|call| call.end_ns()).sum();
+    let between_ns = (end_ns - start_ns).saturating_sub(run_ns);
+    if between_ns > 0 {
+        parts.insert(ReasonPart::BetweenRequests, between_ns as f64);
     }
     Some(parts)
 }
@@ -95,20 +121,20 @@ pub(crate) fn measures(
 }
 
 /// Returns the means over the middle half of the calls that have parts; `None` if none has.
-fn arm_parts(arm: &str, calls: Vec<&Call>, rtt_ns: u64) -> Option<ArmParts> {
-    let mut explained: Vec<&Call> = calls.into_iter().filter(|c| !c.parts.is_empty()).collect();
-    explained.sort_by_key(|call| call.end_ns);
+fn arm_parts(arm: &str, calls: Vec<CompactCall<'_>>, rtt_ns: u64) -> Option<ArmParts> {
+    let mut explained: Vec<CompactCall<'_>> = calls.into_iter().filter(|c| c.has_parts()).collect();
+    explained.sort_by_key(|call| call.end_ns());
     let quarter = explained.len() / 4;
     let middle = &explained[quarter..explained.len() - quarter];
     if middle.is_empty() {
         return None;
     }
-    let mean = |value: &dyn Fn(&Call) -> u64| {
-        let sum: f64 = middle.iter().map(|call| value(call) as f64).sum();
+    let mean = |value: &dyn Fn(CompactCall<'_>) -> u64| {
+        let sum: f64 = middle.iter().map(|call| value(*call) as f64).sum();
         sum / middle.len() as f64
     };
     let part = |part: Part| {
-        let ns = mean(&|call| call.parts.get(part.name()).copied().unwrap_or(0));
+        let ns = mean(&|call| call.part_ns(part.name()).unwrap_or(0));
         (ns > 0.0).then(|| PartTime {
             part,
             ns,
@@ -118,7 +144,7 @@ fn arm_parts(arm: &str, calls: Vec<&Call>, rtt_ns: u64) -> Option<ArmParts> {
     Some(ArmParts {
         arm: arm.to_owned(),
         calls: middle.len(),
-        time_ns: mean(&|call| call.end_ns),
+        time_ns: mean(&|call| call.end_ns()),
         parts: Part::ALL.into_iter().filter_map(part).collect(),
         comparison: None,
     })
@@ -127,7 +153,7 @@ fn arm_parts(arm: &str, calls: Vec<&Call>, rtt_ns: u64) -> Option<ArmParts> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::{CallResult, Proof, State};
+    use record::{Call, CallResult, CompactCalls, Proof, State};
 
     fn call(end_ns: u64, parts: &[(Part, u64)]) -> Call {
         Call {
@@ -162,48 +188,72 @@ mod tests {
         }
     }
 
+    fn parts_of_all<const N: usize>(calls: [&Call; N]) -> Option<PartTimes> {
+        let calls: CompactCalls = calls.into_iter().cloned().collect();
+        parts_of(&calls.iter().collect::<Vec<_>>())
+    }
+
     #[test]
     fn means_are_those_of_the_middle_half() {
         let calls: Vec<Call> = [900, 100, 50, 120, 1]
             .map(|ns| call(ns, &[(Part::Server, ns - 1), (Part::Client, 1)]))
             .into();
+        let calls: CompactCalls = calls.into_iter().collect();
         let parts = arm_parts("a", calls.iter().collect(), 1).unwrap();
         assert_eq!((parts.calls, parts.time_ns), (3, 90.0));
         let means = [Part::Client, Part::Server].map(|part| parts.part_ns(part));
         assert_eq!((means, parts.parts.len()), ([1.0, 89.0], 2));
     }
 
+    fn after(call: Call, start_ns: u64) -> Call {
+        Call { start_ns, ..call }
+    }
+
+    fn times(parts: &[(Part, f64)], between_ns: Option<f64>) -> PartTimes {
+        let parts = (parts.iter()).map(|&(part, ns)| (ReasonPart::Request(part), ns));
+        let between = between_ns.map(|ns| (ReasonPart::BetweenRequests, ns));
+        parts.chain(between).collect()
+    }
+
     #[test]
-    fn requests_one_after_another_have_the_parts_of_all() {
-        let after = |call: Call, start_ns: u64| Call { start_ns, ..call };
+    fn requests_one_after_another_have_the_parts_of_all_and_time_between_them() {
         let first = call(9, &[(Part::Client, 4), (Part::Server, 5)]);
         let second = after(call(3, &[(Part::Client, 3)]), 9);
-        let parts = parts_of(&[&second, &first]).unwrap();
-        assert_eq!(parts, [(Part::Client, 7.0), (Part::Server, 5.0)].into());
+        let of_both = [(Part::Client, 7.0), (Part::Server, 5.0)];
+        assert_eq!(parts_of_all([&second, &first]), Some(times(&of_both, None)));
+        let later = after(second, 13);
+        assert_eq!(
+            parts_of_all([&later, &first]),
+            Some(times(&of_both, Some(4.0)))
+        );
         let without = after(call(3, &[]), 20);
-        assert_eq!(parts_of(&[&first, &second, &without]), None);
+        assert_eq!(parts_of_all([&first, &later, &without]), None);
         assert_eq!(parts_of(&[]), None);
     }
 
     #[test]
     fn requests_at_once_have_the_parts_of_the_last_to_end() {
-        let after = |call: Call, start_ns: u64| Call { start_ns, ..call };
         let before = call(5, &[(Part::Exchange, 5)]);
         let short = after(call(9, &[(Part::Client, 4), (Part::Server, 5)]), 5);
         let long = after(call(20, &[(Part::LinkBusy, 20)]), 5);
         let later = after(call(2, &[(Part::Server, 2)]), 6);
-        let parts = parts_of(&[&later, &short, &long, &before]).unwrap();
+        let parts = parts_of_all([&later, &short, &long, &before]);
+        let expected = [(Part::Exchange, 5.0), (Part::LinkBusy, 20.0)];
+        assert_eq!(parts, Some(times(&expected, None)));
+        // The last to end began 2 ns after the first.
+        let last = after(call(20, &[(Part::LinkBusy, 20)]), 7);
         assert_eq!(
-            parts,
-            [(Part::Exchange, 5.0), (Part::LinkBusy, 20.0)].into()
+            parts_of_all([&short, &last]),
+            Some(times(&expected[1..], Some(2.0)))
         );
     }
 
     #[test]
     fn calls_without_parts_do_not_count() {
         let calls = [call(7, &[]), call(9, &[(Part::Client, 9)])];
+        let calls: CompactCalls = calls.into_iter().collect();
         let parts = arm_parts("a", calls.iter().collect(), 1).unwrap();
         assert_eq!((parts.calls, parts.time_ns), (1, 9.0));
-        assert_eq!(arm_parts("a", vec![&calls[0]], 1), None);
+        assert_eq!(arm_parts("a", calls.iter().take(1).collect(), 1), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Splits the time of exchanges into phases: the codec's, the transport's and the server's.
 
-use record::{Call, CallResult, Exchange};
+use record::{CallResult, CompactCall, Exchange};
 
 use crate::figures::cells::Blocks;
 use crate::figures::population::Population;
@@ -73,29 +73,29 @@ pub(crate) struct Split {
 
 impl Split {
     /// Returns `None` if the call is not an exchange, failed, or lacks a time.
-    pub(crate) fn of(call: &Call) -> Option<Self> {
+    pub(crate) fn of(call: CompactCall<'_>) -> Option<Self> {
         let Exchange {
             created_ns,
             encoded_ns,
             received_ns,
             server_decode_ns,
             server_encode_ns,
-        } = call.exchange.as_ref()?;
-        if call.result != CallResult::Ok {
+        } = call.exchange()?;
+        if *call.result() != CallResult::Ok {
             return None;
         }
         let created_ns = created_ns.unwrap_or(0);
-        let (encoded_ns, received_ns) = ((*encoded_ns)?, (*received_ns)?);
+        let (encoded_ns, received_ns) = (encoded_ns?, received_ns?);
         Some(Self {
             create_ns: created_ns,
             encode_ns: encoded_ns.checked_sub(created_ns)?,
             transport_ns: received_ns.checked_sub(encoded_ns)?,
             server_decode_ns: server_decode_ns.unwrap_or(0),
             server_encode_ns: server_encode_ns.unwrap_or(0),
-            decode_ns: call.end_ns.checked_sub(received_ns)?,
-            total_ns: call.end_ns,
-            request_bytes: call.request_bytes,
-            response_bytes: call.response_bytes,
+            decode_ns: call.end_ns().checked_sub(received_ns)?,
+            total_ns: call.end_ns(),
+            request_bytes: call.request_bytes(),
+            response_bytes: call.response_bytes(),
         })
     }
 }
@@ -124,7 +124,7 @@ pub(crate) fn heading(label: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Proof, State};
+    use record::{Call, CompactCalls, Proof, State};
 
     use super::*;
 
@@ -169,6 +169,11 @@ mod tests {
         }
     }
 
+    fn splits<const N: usize>(calls: [Call; N]) -> Vec<Split> {
+        let calls: CompactCalls = calls.into_iter().collect();
+        calls.iter().filter_map(Split::of).collect()
+    }
+
     #[test]
     fn phases_add_up_to_the_total() {
         let calls = [
@@ -176,7 +181,7 @@ mod tests {
             call(Some(times(None, 50, 1_050)), 1_150),
             call(Some(times(Some(7), 19, 1_003)), 1_009),
         ];
-        let splits: Vec<Split> = calls.iter().filter_map(Split::of).collect();
+        let splits: Vec<Split> = splits(calls);
         let each = |phase: fn(&Split) -> u64| splits.iter().map(phase).collect::<Vec<_>>();
         assert_eq!(each(|s| s.create_ns), [100, 0, 7]);
         assert_eq!(each(|s| s.encode_ns), [200, 50, 12]);
@@ -192,23 +197,23 @@ mod tests {
 
     #[test]
     fn only_successful_exchanges_count() {
-        assert!(Split::of(&call(None, 9)).is_none());
+        assert!(splits([call(None, 9)]).is_empty());
         let incomplete = Exchange {
             received_ns: None,
             ..times(None, 1, 2)
         };
-        assert!(Split::of(&call(Some(incomplete), 9)).is_none());
+        assert!(splits([call(Some(incomplete), 9)]).is_empty());
         let mut late = call(Some(times(None, 1, 2)), 9);
         late.result = CallResult::TimedOut;
-        assert!(Split::of(&late).is_none());
+        assert!(splits([late]).is_empty());
         // Times out of order, as a faulty driver may report them.
-        assert!(Split::of(&call(Some(times(Some(5), 1, 2)), 9)).is_none());
-        assert!(Split::of(&call(Some(times(None, 1, 99)), 9)).is_none());
+        assert!(splits([call(Some(times(Some(5), 1, 2)), 9)]).is_empty());
+        assert!(splits([call(Some(times(None, 1, 99)), 9)]).is_empty());
     }
 
     #[test]
     fn mean_weights_every_call_equally() {
-        let split = |total: u64| Split::of(&call(Some(times(None, 0, 0)), total)).unwrap();
+        let split = |total: u64| splits([call(Some(times(None, 0, 0)), total)]).remove(0);
         let blocks = [vec![split(10), split(20)], vec![split(60)]];
         let total = mean(&blocks, |s| s.total_ns);
         assert_eq!((total.mean, total.min, total.max), (30.0, 15.0, 60.0));

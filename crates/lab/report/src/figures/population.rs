@@ -1,13 +1,16 @@
 //! Splits the calls of a workload into populations, and gives the times of each in a cell.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use record::{Call, CallResult, Cell, Group, Load, LoadPlan, Position, Run};
+use record::{
+    CallResult, CompactCall, CompactCalls, CompactCell, Group, Load, LoadPlan, Position, Run,
+};
 use stats::Span;
 
 use crate::figures::cells::Blocks;
 use crate::figures::histogram;
 use crate::figures::position::{Places, ordinal, places};
+use crate::figures::steps::{Batches, Steps};
 use crate::summary::measure::Part;
 
 /// One population: calls of a group that are alike by the plan, or the group as a whole. Whatever a
@@ -32,7 +35,7 @@ pub(crate) struct Population {
 #[derive(Clone, Debug)]
 enum Members {
     /// The batch of each planned call, by id.
-    Planned(BTreeMap<u32, u32>),
+    Planned(Batches),
     /// All calls of a group that is bound by time, of which cells have the distribution.
     Load,
     /// Imported calls have no plan: those that are first on their connection, or not, or all.
@@ -104,7 +107,7 @@ fn planned(run: &Run, group: &Group, small: usize, apart: &Places) -> Vec<Popula
         true => format!("{before} {after}"),
         false => format!("{before} {} {after}", group.name),
     };
-    let population = |part, label, decisive, bulk, members| Population {
+    let population = |part, label, decisive, bulk, members: BTreeMap<u32, u32>| Population {
         group: group.name.clone(),
         part,
         label,
@@ -112,7 +115,7 @@ fn planned(run: &Run, group: &Group, small: usize, apart: &Places) -> Vec<Popula
         bulk,
         bulk_bytes: group.response_bytes,
         tail_percent: None,
-        members: Members::Planned(members),
+        members: Members::Planned(members.into()),
     };
     let last = parts.last_key_value().map(|(_, members)| members.clone());
     let mut all = Vec::new();
@@ -150,7 +153,7 @@ fn planned(run: &Run, group: &Group, small: usize, apart: &Places) -> Vec<Popula
     }
     let tail = run.tail_percent.and_then(|percent| {
         let of_all = Population {
-            members: Members::Planned(last?),
+            members: Members::Planned(last?.into()),
             ..all.last()?.clone()
         };
         of_all.tail(percent)
@@ -255,7 +258,7 @@ impl Population {
     }
 
     /// Returns what a cell measured of it, if it is a group that is bound by time.
-    pub(crate) fn load<'a>(&self, cell: &'a Cell) -> Option<&'a Load> {
+    pub(crate) fn load<'a>(&self, cell: &'a CompactCell) -> Option<&'a Load> {
         match self.members {
             Members::Load => histogram::of(cell, &self.group),
             Members::Planned(_) | Members::Imported { .. } => None,
@@ -269,7 +272,7 @@ impl Population {
         };
         let members = BTreeMap::from([(id, *members.get(&id)?)]);
         Some(Population {
-            members: Members::Planned(members),
+            members: Members::Planned(members.into()),
             ..self.clone()
         })
     }
@@ -283,6 +286,14 @@ impl Population {
     /// made from each.
     pub(crate) fn is_by_position(&self) -> bool {
         self.decisive && !self.bulk && matches!(self.members, Members::Planned(_))
+    }
+
+    /// Returns the number of the batch of a planned call.
+    pub(crate) fn batch(&self, id: u32) -> Option<u32> {
+        match &self.members {
+            Members::Planned(batches) => batches.get(&id).copied(),
+            Members::Load | Members::Imported { .. } => None,
+        }
     }
 
     /// Returns the ids of its planned calls.
@@ -303,19 +314,22 @@ impl Population {
 
     /// Returns those of a cell's calls that belong to it. Cells have none of a group that is bound by
     /// time.
-    pub(crate) fn of<'a>(&'a self, calls: &'a [Call]) -> impl Iterator<Item = &'a Call> {
+    pub(crate) fn of<'a>(
+        &'a self,
+        calls: &'a CompactCalls,
+    ) -> impl Iterator<Item = CompactCall<'a>> + Clone {
         calls.iter().filter(|call| match &self.members {
-            Members::Planned(batches) => batches.contains_key(&call.id),
+            Members::Planned(batches) => batches.has(call.id()),
             Members::Load => false,
             Members::Imported { first } => {
-                call.group == self.group && first.is_none_or(|first| first == call.first)
+                call.group() == self.group && first.is_none_or(|first| first == call.first())
             }
         })
     }
 
     /// Returns the times of a cell by step. The whole of a group and a percentile count as one step.
     /// Calls that a failed cell did not make count as at least the timeout.
-    pub(crate) fn steps(&self, cell: &Cell, timeout_ns: u64) -> BTreeMap<u32, Span> {
+    pub(crate) fn steps(&self, cell: &CompactCell, timeout_ns: u64) -> Steps {
         let batches = match &self.members {
             Members::Planned(batches) => batches,
             Members::Load => {
@@ -326,34 +340,27 @@ impl Population {
             Members::Imported { .. } => {
                 let calls = self.of(&cell.calls);
                 return calls
-                    .map(|call| (call.id, time(call, timeout_ns)))
+                    .map(|call| (call.id(), time(call, timeout_ns)))
                     .collect();
             }
         };
         if self.part == Part::Whole {
-            return BTreeMap::from([(0, whole(cell, batches, timeout_ns))]);
+            return Steps::from_iter([(0, whole(cell, batches, timeout_ns))]);
         }
-        let made: BTreeMap<u32, Span> = self
-            .of(&cell.calls)
-            .map(|call| (call.id, time(call, timeout_ns)))
-            .collect();
         let missing = Span::at_least(timeout_ns as f64);
-        let step = |id: &u32| (*id, made.get(id).copied().unwrap_or(missing));
-        let steps: BTreeMap<u32, Span> = batches.keys().map(step).collect();
+        let steps: Steps = (batches.with(self.of(&cell.calls)))
+            .map(|(id, _, call)| (id, call.map_or(missing, |call| time(call, timeout_ns))))
+            .collect();
         let Some(percent) = self.tail_percent else {
             return steps;
         };
-        let times: Vec<Span> = steps.into_values().collect();
-        let tail = stats::block_quantile(&times, percent / 100.0);
+        let tail = stats::block_quantile(&steps.times(), percent / 100.0);
         tail.map(|time| (0, time)).into_iter().collect()
     }
 
     /// Returns the number of each block: the median over its steps.
     pub(crate) fn by_block(&self, blocks: &Blocks<'_>, timeout_ns: u64) -> BTreeMap<u32, Span> {
-        let median = |cell: &Cell| {
-            let steps: Vec<Span> = self.steps(cell, timeout_ns).into_values().collect();
-            stats::median(&steps)
-        };
+        let median = |cell: &CompactCell| stats::median(&self.steps(cell, timeout_ns).times());
         blocks
             .iter()
             .filter_map(|(&block, cell)| Some((block, median(cell)?)))
@@ -363,21 +370,20 @@ impl Population {
 
 /// Returns the time of a whole group: the sum over its batches of last end minus first start. With
 /// a call that did not succeed it is at least the timeout.
-fn whole(cell: &Cell, batches: &BTreeMap<u32, u32>, timeout_ns: u64) -> Span {
-    let calls: BTreeMap<u32, &Call> = cell.calls.iter().map(|call| (call.id, call)).collect();
-    let numbers: BTreeSet<u32> = batches.values().copied().collect();
-    let (mut total_ns, mut complete) = (0, true);
-    for number in numbers {
-        let ids = batches.iter().filter(|(_, batch)| **batch == number);
-        let made: Vec<&Call> = ids
-            .clone()
-            .filter_map(|(id, _)| calls.get(id).copied())
-            .collect();
-        complete &= made.len() == ids.count() && made.iter().all(|c| c.result == CallResult::Ok);
-        let start = made.iter().map(|call| call.start_ns).min();
-        let end = made.iter().map(|call| call.ended_ns()).max();
-        total_ns += end.unwrap_or(0).saturating_sub(start.unwrap_or(0));
+fn whole(cell: &CompactCell, batches: &Batches, timeout_ns: u64) -> Span {
+    let mut ends: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    let mut complete = true;
+    for (_, batch, call) in batches.with(cell.calls.iter()) {
+        let Some(call) = call else {
+            complete = false;
+            continue;
+        };
+        complete &= *call.result() == CallResult::Ok;
+        let (start, end) = (call.start_ns(), call.ended_ns());
+        let of_batch = ends.entry(batch).or_insert((start, end));
+        *of_batch = (of_batch.0.min(start), of_batch.1.max(end));
     }
+    let total_ns: u64 = ends.values().map(|(start, end)| end - start).sum();
     match complete {
         true => Span::exact(total_ns as f64),
         false => Span::at_least(total_ns.max(timeout_ns) as f64),
@@ -386,10 +392,11 @@ fn whole(cell: &Cell, batches: &BTreeMap<u32, u32>, timeout_ns: u64) -> Span {
 
 /// Returns what is known of the time of a call. A call that failed early counts as at least the
 /// timeout, because failing early is not being fast.
-pub(crate) fn time(call: &Call, timeout_ns: u64) -> Span {
-    match call.result {
-        CallResult::Ok => Span::exact(call.end_ns as f64),
-        CallResult::TimedOut => Span::at_least(call.end_ns as f64),
-        CallResult::Error { .. } => Span::at_least(timeout_ns.max(call.end_ns) as f64),
+pub(crate) fn time(call: CompactCall<'_>, timeout_ns: u64) -> Span {
+    let end_ns = call.end_ns();
+    match call.result() {
+        CallResult::Ok => Span::exact(end_ns as f64),
+        CallResult::TimedOut => Span::at_least(end_ns as f64),
+        CallResult::Error { .. } => Span::at_least(timeout_ns.max(end_ns) as f64),
     }
 }

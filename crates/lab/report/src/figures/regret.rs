@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use record::{Call, CallResult, Cell, Outcome, RunData};
+use record::{CallResult, CompactCall, CompactCell, Outcome};
 use stats::{Level, Span, estimate_by_order, median};
 
 use crate::figures::cells::CellIndex;
+use crate::records::Records;
 
 /// Ranges of requests, from the first on.
 const RANGES: [(usize, usize); 5] = [(1, 1), (2, 2), (3, 5), (6, 20), (21, usize::MAX)];
@@ -58,7 +59,8 @@ impl Regret {
 ///
 /// Small requests are counted in the order in which they began; a group of bulk requests is a row of
 /// its own. A block counts if all its cells were measured and all their requests ended well.
-pub fn regret(data: &RunData, arm: &str, oracles: &[&str]) -> Vec<Regret> {
+pub fn regret(data: &impl Records, arm: &str, oracles: &[&str]) -> Vec<Regret> {
+    let data = &*data.compact();
     let index = CellIndex::new(data);
     let bulk: Vec<&str> = data
         .run()
@@ -67,11 +69,11 @@ pub fn regret(data: &RunData, arm: &str, oracles: &[&str]) -> Vec<Regret> {
         .filter(|g| g.bulk)
         .map(|g| g.name.as_str())
         .collect();
-    let small = |call: &Call| !bulk.contains(&call.group.as_str());
+    let small = |call: CompactCall<'_>| !bulk.contains(&call.group());
     let mut rows = Vec::new();
     for network in &data.run().networks {
         let network = network.name.as_str();
-        let mut add = |requests: String, mean: &dyn Fn(&Cell) -> Option<f64>| {
+        let mut add = |requests: String, mean: &dyn Fn(&CompactCell) -> Option<f64>| {
             let values = |arm: &str| -> BTreeMap<u32, f64> {
                 let cells = index.first(network, arm);
                 cells
@@ -89,17 +91,18 @@ pub fn regret(data: &RunData, arm: &str, oracles: &[&str]) -> Vec<Regret> {
                 (from, to) => format!("requests {from} to {to}"),
             };
             add(requests, &|cell| {
-                let mut calls: Vec<&Call> = cell.calls.iter().filter(|call| small(call)).collect();
-                calls.sort_by_key(|call| call.start_ns);
+                let mut calls: Vec<CompactCall<'_>> =
+                    cell.calls.iter().filter(|call| small(*call)).collect();
+                calls.sort_by_key(|call| call.start_ns());
                 mean_ns(cell, calls.get(from - 1..to.min(calls.len()))?)
             });
         }
         for group in &bulk {
             add((*group).to_owned(), &|cell| {
-                let calls: Vec<&Call> = cell
+                let calls: Vec<CompactCall<'_>> = cell
                     .calls
                     .iter()
-                    .filter(|call| call.group == *group)
+                    .filter(|call| call.group() == *group)
                     .collect();
                 mean_ns(cell, &calls)
             });
@@ -108,10 +111,10 @@ pub fn regret(data: &RunData, arm: &str, oracles: &[&str]) -> Vec<Regret> {
     rows
 }
 
-fn mean_ns(cell: &Cell, calls: &[&Call]) -> Option<f64> {
+fn mean_ns(cell: &CompactCell, calls: &[CompactCall<'_>]) -> Option<f64> {
     let measured = matches!(cell.outcome, Outcome::Clean | Outcome::Noisy { .. });
-    let well = calls.iter().all(|call| call.result == CallResult::Ok);
-    let sum: f64 = calls.iter().map(|call| call.end_ns as f64).sum();
+    let well = calls.iter().all(|call| *call.result() == CallResult::Ok);
+    let sum: f64 = calls.iter().map(|call| call.end_ns() as f64).sum();
     (measured && well && !calls.is_empty()).then(|| sum / calls.len() as f64)
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Arm, Call, CallResult, Cell, Network, PacketSeries, Run};
+use record::{Arm, CallResult, CompactCall, CompactCell, Network, PacketSeries, Run};
 
 use crate::figures::cells::{Blocks, CellIndex};
 
@@ -55,26 +55,28 @@ fn queues_without_chance(network: &Network) -> Option<[bool; 2]> {
 
 /// Returns whether in every block a full queue dropped packets, and a large body was the same.
 fn repeat_each_other(blocks: &Blocks<'_>, [up, down]: &[bool; 2]) -> bool {
-    let dropped = |cell: &&Cell| {
+    let dropped = |cell: &&CompactCell| {
         let mut series = cell.connections.iter().flat_map(|c| &c.packets);
         let counts = |s: &PacketSeries| !s.dropped.is_empty() && if s.up { *up } else { *down };
         cell.is_measured() && series.any(counts)
     };
-    let dropping: Vec<&Cell> = blocks.values().copied().filter(dropped).collect();
+    let dropping: Vec<&CompactCell> = blocks.values().copied().filter(dropped).collect();
     let mut sizes: BTreeMap<u32, (u64, usize)> = BTreeMap::new();
     for call in dropping.iter().flat_map(|cell| large_calls(cell)) {
-        let (bytes, times) = sizes.entry(call.id).or_insert((size(call), 0));
+        let (bytes, times) = sizes.entry(call.id()).or_insert((size(call), 0));
         *times += usize::from(size(call) == *bytes);
     }
     let in_all = |(_, times): &(u64, usize)| *times == blocks.len();
     blocks.len() > 1 && dropping.len() == blocks.len() && sizes.values().any(in_all)
 }
 
-fn large_calls(cell: &Cell) -> impl Iterator<Item = &Call> {
-    let large = |call: &&Call| call.result == CallResult::Ok && size(call) > INITIAL_WINDOW_BYTES;
+fn large_calls(cell: &CompactCell) -> impl Iterator<Item = CompactCall<'_>> {
+    let large = |call: &CompactCall<'_>| {
+        *call.result() == CallResult::Ok && size(*call) > INITIAL_WINDOW_BYTES
+    };
     cell.calls.iter().filter(large)
 }
 
-fn size(call: &Call) -> u64 {
-    call.request_bytes.max(call.response_bytes)
+fn size(call: CompactCall<'_>) -> u64 {
+    call.request_bytes().max(call.response_bytes())
 }

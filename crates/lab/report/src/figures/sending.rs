@@ -1,6 +1,6 @@
 //! Figures that the server reports of its sending, and what the link did to those packets.
 
-use record::{Cell, ConnectionSettings, Sender};
+use record::{CompactCell, ConnectionSettings, Sender};
 
 use crate::figures::cells::Blocks;
 use crate::summary::arm::{ArmSummary, Sending, Spread};
@@ -12,7 +12,7 @@ const REMARKABLE_SPURIOUS_PACKETS: f64 = 10.0;
 /// Returns the figures of an arm.
 pub(crate) fn sending(blocks: &Blocks<'_>) -> Sending {
     let of = |fact: &dyn Fn(&ConnectionSettings) -> Option<u64>| {
-        let of_cell = |cell: &&Cell| {
+        let of_cell = |cell: &&CompactCell| {
             let told: Vec<u64> = cell.connections.iter().filter_map(fact).collect();
             let sum = told.iter().fold(0_u64, |sum, n| sum.saturating_add(*n));
             (!told.is_empty()).then_some(sum as usize)

@@ -3,13 +3,14 @@
 //! GitHub Flavored Markdown (<https://github.github.com/gfm/>), which GitLab and others read too.
 
 use neutral::plain;
-use record::RunData;
+use record::CompactRun;
 use stats::Verdict;
 
 use crate::answer::because::reasons;
 use crate::answer::wording::{
     alarms, cells_line, mean_words, remarks, self_test_words, threshold_line,
 };
+use crate::records::Records;
 use crate::summary::arm::{ArmSummary, Role};
 use crate::summary::measure::{Comparison, Measure};
 use crate::summary::{NetworkSummary, Summary};
@@ -19,7 +20,7 @@ use crate::words::text::capitalised;
 use crate::words::verdict::finding_words;
 
 /// Returns the report as Markdown.
-pub fn markdown(summary: &Summary, data: &RunData) -> String {
+pub fn markdown(summary: &Summary, data: &impl Records) -> String {
     let mut out = format!("### {}\n\n", escaped(&capitalised(&summary.question)));
     for line in alarms(summary) {
         out += &caution(&line);
@@ -35,7 +36,7 @@ pub fn markdown(summary: &Summary, data: &RunData) -> String {
         out += &of_network(network);
     }
     out += &folded("Remarks", &remarks_of(summary));
-    out + &folded("How to reproduce", &origin(summary, data))
+    out + &folded("How to reproduce", &origin(summary, &data.compact()))
 }
 
 /// Returns one row per arm and one column per measure: the time, and below it the verdict. The reasons follow.
@@ -123,7 +124,7 @@ fn items(lines: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the command that repeats the run, and what it ran with.
-fn origin(summary: &Summary, data: &RunData) -> String {
+fn origin(summary: &Summary, data: &CompactRun) -> String {
     let command = summary.repeat.as_ref();
     // Indented, because what it contains could end a fence.
     let command = command.map_or(String::new(), |c| format!("    {}\n\n", plain(c)));

@@ -4,6 +4,7 @@ pub(crate) mod arm;
 pub(crate) mod configuration;
 pub(crate) mod coverage;
 pub(crate) mod external;
+pub(crate) mod machines;
 pub(crate) mod measure;
 pub(crate) mod quantity;
 pub(crate) mod reason;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use arm::{ArmSummary, Attempts};
 use external::External;
+use machines::MachineTest;
 use sweep::Sweep;
 use threshold::ThresholdResult;
 
@@ -68,6 +70,9 @@ pub struct Summary {
     pub cells: CellCounts,
     /// The first attempts of each arm that was measured, on all networks, in the study's order.
     pub noise: Vec<ArmNoise>,
+    /// Whether results depend on the machine; absent where one machine measured all blocks, or none is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machines: Option<MachineTest>,
     /// The groups of requests, in the study's order.
     pub groups: Vec<GroupSummary>,
     /// One entry per network, in the study's order.

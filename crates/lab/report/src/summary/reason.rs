@@ -4,6 +4,8 @@ use explain::Part;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+const UNEXPLAINED: ReasonPart = ReasonPart::Request(Part::Unexplained);
+
 /// Where the difference between two arms is, part by part: the means over half of the pairs that the verdict
 /// compares. They are neighbours in order of their difference, and their mean is nearest to the verdict's estimate.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -16,7 +18,8 @@ pub struct Reason {
     pub pairs: usize,
     /// The sum of the differences of all parts, ns.
     pub sum_ns: f64,
-    /// The mean difference of the pairs' times without `sum_ns`, e.g. time between the requests of a group, ns.
+    /// The mean difference of the pairs' times without `sum_ns`, ns. Zero unless parts of requests do not sum to their
+    /// times.
     pub unnamed_ns: f64,
     /// The parts in which the arms differ, the largest difference first.
     pub parts: Vec<PartDifference>,
@@ -40,13 +43,52 @@ pub enum ReasonOutcome {
     Failed,
 }
 
+/// What a time consists of: that of a request, or of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReasonPart {
+    /// A part of the requests.
+    Request(Part),
+    /// The time of a group in which none of the requests ran that have its parts: the pauses of its access, and what the
+    /// client does between two requests.
+    BetweenRequests,
+}
+
+impl ReasonPart {
+    /// Returns its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReasonPart::Request(part) => part.name(),
+            ReasonPart::BetweenRequests => "between_requests",
+        }
+    }
+
+    pub(crate) fn is_round_trip(self) -> bool {
+        match self {
+            ReasonPart::Request(part) => part.is_round_trip(),
+            ReasonPart::BetweenRequests => false,
+        }
+    }
+}
+
+impl From<Part> for ReasonPart {
+    fn from(part: Part) -> ReasonPart {
+        ReasonPart::Request(part)
+    }
+}
+
+impl Serialize for ReasonPart {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
 /// A part of the time in which two arms differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PartDifference {
-    /// Its name, as in docs/reference/parts.md.
-    #[serde(serialize_with = "part_name")]
+    /// Its name, as in docs/reference/parts.md, or `between_requests`: the time of a group in which none of these
+    /// requests ran.
     #[schemars(with = "String")]
-    pub part: Part,
+    pub part: ReasonPart,
     /// Arm minus baseline, ns.
     pub difference_ns: f64,
     /// The same in round trips of the empty link; absent for parts that are none.
@@ -61,7 +103,7 @@ pub struct PartDifference {
 /// A part as a reason names it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Named {
-    pub(crate) part: Part,
+    pub(crate) part: ReasonPart,
     pub(crate) arm_ns: f64,
     pub(crate) baseline_ns: f64,
     /// Whether it is the handshake of TLS over TCP in one arm, and that of QUIC in the other.
@@ -84,9 +126,14 @@ impl Reason {
     /// QUIC's handshake includes that of TLS. They are alternatives, so that only their difference counts.
     pub(crate) fn named(&self, estimate_ns: f64) -> Vec<Named> {
         let mut all: Vec<Named> = Vec::new();
-        let explained = (self.parts.iter()).filter(|one| one.part != Part::Unexplained);
+        let explained = (self.parts.iter()).filter(|one| one.part != UNEXPLAINED);
         for one in explained {
-            let is_tls = |part| matches!(part, Part::TlsHandshake | Part::QuicHandshake);
+            let is_tls = |part| {
+                matches!(
+                    part,
+                    ReasonPart::Request(Part::TlsHandshake | Part::QuicHandshake)
+                )
+            };
             let is_same = |named: &&mut Named| is_tls(named.part) && is_tls(one.part);
             match all.iter_mut().find(is_same) {
                 Some(named) => {
@@ -110,7 +157,7 @@ impl Reason {
 
     /// Returns how much of the difference no part explains, ns.
     pub(crate) fn unexplained_ns(&self) -> f64 {
-        let unexplained = self.parts.iter().find(|p| p.part == Part::Unexplained);
+        let unexplained = self.parts.iter().find(|p| p.part == UNEXPLAINED);
         unexplained.map_or(0.0, |p| p.difference_ns.abs()) + self.unnamed_ns.abs()
     }
 }
@@ -121,6 +168,6 @@ pub(crate) fn part_name<S: Serializer>(part: &Part, to: S) -> Result<S::Ok, S::E
 }
 
 /// Returns a time in round trips; `None` for a part that is none, and on a link without delay.
-pub(crate) fn in_round_trips(part: Part, ns: f64, rtt_ns: u64) -> Option<f64> {
-    (part.is_round_trip() && rtt_ns > 0).then(|| ns / rtt_ns as f64)
+pub(crate) fn in_round_trips(part: impl Into<ReasonPart>, ns: f64, rtt_ns: u64) -> Option<f64> {
+    (part.into().is_round_trip() && rtt_ns > 0).then(|| ns / rtt_ns as f64)
 }

@@ -114,12 +114,12 @@ impl Search<'_> {
         blocks: &Blocks<'_>,
     ) -> Option<f64> {
         let mut others = Vec::new();
-        let difference = |cell: &&record::Cell| {
+        let difference = |cell: &&record::CompactCell| {
             let steps = warm.steps(cell, self.run.timeout_ns);
             let median = |is_wanted: &dyn Fn(u32) -> bool| {
                 let of_place = |id: &u32| self.places.get(id).is_some_and(|&at| is_wanted(at));
                 let wanted = steps.iter().filter(|(id, _)| of_place(id));
-                stats::median(&wanted.map(|(_, time)| *time).collect::<Vec<Span>>())
+                stats::median(&wanted.map(|(_, time)| time).collect::<Vec<Span>>())
             };
             let there = median(&|at| at != place && left.contains(&at))?;
             others.push(there);

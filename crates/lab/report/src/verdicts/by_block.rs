@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Cell, Run, RunData};
+use record::{CompactCell, CompactRun, Run};
 use stats::Span;
 
 use crate::figures::cells::{Blocks, CellIndex};
@@ -12,6 +12,7 @@ use crate::figures::energy::Radio;
 use crate::figures::phases::Split;
 use crate::figures::population::populations;
 use crate::figures::position::Places;
+use crate::records::Records;
 use crate::summary::arm::{Role, role_of};
 use crate::summary::quantity::Unit;
 use crate::verdicts::apart::differing;
@@ -94,13 +95,18 @@ pub struct ByBlock {
 impl ByBlock {
     /// Takes the values of a run: every arm against the baseline, and the pairs in `others`. A pair is an arm and the
     /// one that it is compared with.
-    pub fn of(data: &RunData, others: &[(&str, &str)]) -> ByBlock {
+    pub fn of(data: &impl Records, others: &[(&str, &str)]) -> ByBlock {
+        let data = &*data.compact();
         let apart = differing(data.run(), &CellIndex::new(data));
         ByBlock::with_apart(data, others, &apart)
     }
 
     /// Takes the values of a run, with the requests at these places apart from other warm ones.
-    pub(crate) fn with_apart(data: &RunData, others: &[(&str, &str)], apart: &Places) -> ByBlock {
+    pub(crate) fn with_apart(
+        data: &CompactRun,
+        others: &[(&str, &str)],
+        apart: &Places,
+    ) -> ByBlock {
         let (run, cells) = (data.run(), CellIndex::new(data));
         let populations = populations(run, apart);
         let arms: Vec<&str> = run
@@ -158,7 +164,7 @@ impl ByBlock {
 }
 
 /// Returns the value of a cell, or `None` where it is not known.
-type CellValue<'a> = Box<dyn Fn(&Cell) -> Option<f64> + 'a>;
+type CellValue<'a> = Box<dyn Fn(&CompactCell) -> Option<f64> + 'a>;
 
 /// Returns a part of an exchange, ns.
 type Part = fn(&Split) -> u64;
@@ -219,8 +225,8 @@ pub fn energy_labels() -> Vec<(&'static str, Vec<String>)> {
 }
 
 /// Returns the mean over the successful exchanges of a group, if there are any.
-fn mean(cell: &Cell, group: &str, part: Part) -> Option<f64> {
-    let calls = cell.calls.iter().filter(|call| call.group == group);
+fn mean(cell: &CompactCell, group: &str, part: Part) -> Option<f64> {
+    let calls = cell.calls.iter().filter(|call| call.group() == group);
     let parts: Vec<u64> = calls.filter_map(Split::of).map(|s| part(&s)).collect();
     (!parts.is_empty()).then(|| parts.iter().sum::<u64>() as f64 / parts.len() as f64)
 }
@@ -228,8 +234,9 @@ fn mean(cell: &Cell, group: &str, part: Part) -> Option<f64> {
 impl Cost<'_> {
     /// Returns the value of each block whose cell was measured. Zero means not measured.
     fn by_block(&self, blocks: &Blocks<'_>) -> BTreeMap<u32, Span> {
-        let value = |cell: &Cell| (self.of)(cell).filter(|v| *v > 0.0 && cell.is_measured());
-        let of_block = |(&block, cell): (&u32, &&Cell)| Some((block, Span::exact(value(cell)?)));
+        let value = |cell: &CompactCell| (self.of)(cell).filter(|v| *v > 0.0 && cell.is_measured());
+        let of_block =
+            |(&block, cell): (&u32, &&CompactCell)| Some((block, Span::exact(value(cell)?)));
         blocks.iter().filter_map(of_block).collect()
     }
 

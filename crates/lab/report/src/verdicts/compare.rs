@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use record::Run;
+use record::{CallResult, CompactCall, Run};
 use stats::{Requests, Span, Verdict};
 
 use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::estimate::margin_ns;
 use crate::figures::population::Population;
+use crate::figures::steps::Steps;
 use crate::summary::arm::{ArmSummary, Role, role_of};
 use crate::summary::measure::Comparison;
 use crate::summary::quantity::Unit;
@@ -27,7 +28,7 @@ pub(crate) fn looked_at_results(run: &Run) -> bool {
 }
 
 /// The (arm, baseline) times of the steps of a block that both made.
-type Steps = Vec<(Span, Span)>;
+type StepPairs = Vec<(Span, Span)>;
 
 /// Two arms on a network, in one population.
 struct Pairing<'a> {
@@ -40,23 +41,18 @@ struct Pairing<'a> {
 impl Pairing<'_> {
     /// Returns the (arm, baseline) times of the steps that both made, for each block that has both. Imported calls have
     /// no plan that matches the calls of one arm to those of another. For these it returns the medians.
-    fn steps(&self) -> BTreeMap<u32, Steps> {
+    fn steps(&self) -> BTreeMap<u32, StepPairs> {
         let timeout_ns = self.run.timeout_ns;
-        let pairs = |(&block, arm): (&u32, &&record::Cell)| {
+        let pairs = |(&block, arm): (&u32, &&record::CompactCell)| {
             let baseline = self
                 .population
                 .steps(self.baseline.get(&block)?, timeout_ns);
             let arm = self.population.steps(arm, timeout_ns);
             if self.population.is_imported() {
-                let median = |steps: BTreeMap<u32, Span>| {
-                    stats::median(&steps.into_values().collect::<Vec<_>>())
-                };
+                let median = |steps: Steps| stats::median(&steps.times());
                 return Some((block, vec![(median(arm)?, median(baseline)?)]));
             }
-            let both: Vec<(Span, Span)> = arm
-                .iter()
-                .filter_map(|(id, time)| Some((*time, *baseline.get(id)?)))
-                .collect();
+            let both = arm.in_both(&baseline);
             (!both.is_empty()).then_some((block, both))
         };
         self.arm.iter().filter_map(pairs).collect()
@@ -64,7 +60,7 @@ impl Pairing<'_> {
 
     /// Returns the values that the comparison is decided from.
     fn values(&self) -> Values {
-        let value = |(block, steps): (u32, Steps)| {
+        let value = |(block, steps): (u32, StepPairs)| {
             let difference = stats::block_difference(&steps)?;
             let speedup = stats::block_speedup(&steps);
             Some((
@@ -270,14 +266,14 @@ pub(crate) fn requests(
     arm: &Blocks<'_>,
     baseline: &Blocks<'_>,
 ) -> Vec<(Requests, Requests)> {
-    let of_loads = |cell: &record::Cell, number: fn(&record::Load) -> u64| {
+    let of_loads = |cell: &record::CompactCell, number: fn(&record::Load) -> u64| {
         cell.loads.iter().map(number).sum::<u64>() as usize
     };
-    let count = |cell: &record::Cell| {
-        let lost = |call: &&record::Call| call.result != record::CallResult::Ok;
+    let count = |cell: &record::CompactCell| {
+        let lost = |call: &CompactCall<'_>| *call.result() != CallResult::Ok;
         match cell.is_measured() {
             true => Requests {
-                made: cell.calls.len() + of_loads(cell, |load| load.calls),
+                made: cell.calls.iter().len() + of_loads(cell, |load| load.calls),
                 failed: cell.calls.iter().filter(lost).count()
                     + of_loads(cell, |load| load.calls - load.succeeded()),
             },

@@ -1,7 +1,7 @@
 //! How much of the time of requests, and of the differences between arms, is explained.
 
 use explain::Part;
-use record::Call;
+use record::CompactCall;
 use stats::Verdict;
 
 use crate::summary::coverage::Coverage;
@@ -10,8 +10,8 @@ use crate::summary::reason::ReasonOutcome;
 use crate::summary::why::WhyMeasure;
 
 /// Returns how much is explained of these populations and their requests.
-pub(crate) fn coverage(measures: &[WhyMeasure], calls: &[&Call]) -> Coverage {
-    let mut shares: Vec<f64> = calls.iter().filter_map(|call| unexplained(call)).collect();
+pub(crate) fn coverage(measures: &[WhyMeasure], calls: &[CompactCall<'_>]) -> Coverage {
+    let mut shares: Vec<f64> = calls.iter().filter_map(|call| unexplained(*call)).collect();
     shares.sort_by(f64::total_cmp);
     let arms = measures.iter().flat_map(|measure| &measure.arms);
     let comparisons = arms.filter_map(|arm| arm.comparison.as_ref());
@@ -39,8 +39,8 @@ pub(crate) fn coverage(measures: &[WhyMeasure], calls: &[&Call]) -> Coverage {
 }
 
 /// Returns the share of a call's time that is unexplained; `None` without parts.
-fn unexplained(call: &Call) -> Option<f64> {
-    let all_ns: u64 = call.parts.values().sum();
-    let of = call.parts.get(Part::Unexplained.name()).copied();
+fn unexplained(call: CompactCall<'_>) -> Option<f64> {
+    let all_ns: u64 = call.parts().map(|(_, ns)| ns).sum();
+    let of = call.part_ns(Part::Unexplained.name());
     (all_ns > 0).then(|| of.unwrap_or(0) as f64 / all_ns as f64)
 }

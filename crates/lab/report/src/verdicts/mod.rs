@@ -5,6 +5,7 @@ pub(crate) mod apart;
 pub(crate) mod by_block;
 pub(crate) mod compare;
 pub(crate) mod coverage;
+pub(crate) mod machines;
 pub(crate) mod noise;
 pub(crate) mod overall;
 pub(crate) mod pairing;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Cell, LossComparison, Network, PacketSeries};
+use record::{CompactCell, LossComparison, Network, PacketSeries};
 use stats::{MIN_BLOCKS, Span};
 
 use crate::figures::cells::Blocks;
@@ -40,7 +40,7 @@ pub(crate) fn losses_by_block(
     }
     // A packet dropped by a queue is one step of a chain less: later losses shift.
     let is_chain = models.iter().any(|model| model == "gilbert_elliott");
-    let comparable = |cell: &Cell| {
+    let comparable = |cell: &CompactCell| {
         let series = || cell.connections.iter().flat_map(|c| &c.packets);
         let sent: u64 = series().map(|s| u64::from(s.sent)).sum();
         let dropped: usize = series().map(|s| s.lost.len() + s.dropped.len()).sum();
@@ -50,7 +50,7 @@ pub(crate) fn losses_by_block(
             && dropped as u64 == cell.wire.dropped_packets
             && !(is_chain && series().any(|s| !s.dropped.is_empty()))
     };
-    let compared = |(block, cell): (&u32, &&Cell)| {
+    let compared = |(block, cell): (&u32, &&CompactCell)| {
         let other = baseline.get(block)?;
         if !comparable(cell) || !comparable(other) {
             return None;
@@ -131,7 +131,8 @@ pub(crate) fn loss_correlation(
     let exact = |(block, time): (&u32, &Span)| {
         let (copy, baseline) = (copy.get(block)?.known()?, time.known()?);
         let lost = |s: &PacketSeries| !s.lost.is_empty();
-        let series = |cell: &Cell| cell.connections.iter().flat_map(|c| &c.packets).any(lost);
+        let series =
+            |cell: &CompactCell| cell.connections.iter().flat_map(|c| &c.packets).any(lost);
         Some((copy, baseline, series(baseline_cells.get(block)?)))
     };
     let times: Vec<(f64, f64, bool)> = baseline.iter().filter_map(exact).collect();

@@ -10,7 +10,7 @@ use crate::figures::parts::{PartTimes, parts_by_step};
 use crate::figures::population::Population;
 use crate::summary::measure::Comparison;
 use crate::summary::quantity::Bound;
-use crate::summary::reason::{PartDifference, Reason, ReasonOutcome, in_round_trips};
+use crate::summary::reason::{PartDifference, Reason, ReasonOutcome, ReasonPart, in_round_trips};
 use crate::words::reason::reason_words;
 
 /// The sum of the parts may differ from the estimate by the margin, or by this share of the estimate.
@@ -43,13 +43,13 @@ pub(crate) fn pairs(
         };
         let times = [cell, base].map(|cell| population.steps(cell, timeout_ns));
         let mut parts = [cell, base].map(|cell| parts_by_step(population, cell));
-        for (step, time) in &times[0] {
+        for (step, time) in times[0].iter() {
             let Some(base) = times[1].get(step) else {
                 continue;
             };
-            let [of_arm, of_base] = parts.each_mut().map(|parts| parts.remove(step));
+            let [of_arm, of_base] = parts.each_mut().map(|parts| parts.remove(&step));
             pairs.push(Pair {
-                difference: time.minus(*base),
+                difference: time.minus(base),
                 parts: of_arm.zip(of_base).map(|(arm, base)| [arm, base]),
             });
         }
@@ -59,10 +59,15 @@ pub(crate) fn pairs(
 
 /// Returns the reason of a comparison's difference, or what contradicts one. `None` unless the arm is faster or
 /// slower, and either requests failed or the pairs have parts.
-pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64) -> Option<Reason> {
+pub(crate) fn reason(
+    comparison: &Comparison,
+    pairs: impl FnOnce() -> Vec<Pair>,
+    rtt_ns: u64,
+) -> Option<Reason> {
     if !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) {
         return None;
     }
+    let mut pairs = pairs();
     let is_known = comparison.difference.bound == Bound::Exact;
     let Some(estimate_ns) = comparison.difference.value.filter(|_| is_known) else {
         return failed(comparison.verdict, &pairs);
@@ -76,11 +81,11 @@ pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64)
         .filter_map(|pair| Some((pair.difference.known()?, pair.parts.as_ref()?)))
         .collect();
     let n = explained.len().max(1) as f64;
-    let mean = |part: Part, index: usize| {
+    let mean = |part: ReasonPart, index: usize| {
         let times = explained.iter().map(|(_, parts)| parts[index].get(&part));
         times.map(|ns| ns.copied().unwrap_or(0.0)).sum::<f64>() / n
     };
-    let difference_of = |part: Part| {
+    let difference_of = |part: ReasonPart| {
         let (arm_ns, baseline_ns) = (mean(part, 0), mean(part, 1));
         let difference_ns = arm_ns - baseline_ns;
         (difference_ns != 0.0).then(|| PartDifference {
@@ -91,7 +96,9 @@ pub(crate) fn reason(comparison: &Comparison, mut pairs: Vec<Pair>, rtt_ns: u64)
             baseline_ns,
         })
     };
-    let mut parts: Vec<PartDifference> = Part::ALL.into_iter().filter_map(difference_of).collect();
+    let of_requests = Part::ALL.into_iter().map(ReasonPart::Request);
+    let all = of_requests.chain([ReasonPart::BetweenRequests]);
+    let mut parts: Vec<PartDifference> = all.filter_map(difference_of).collect();
     parts.sort_by(|a, b| b.difference_ns.abs().total_cmp(&a.difference_ns.abs()));
     let sum_ns = parts.iter().map(|part| part.difference_ns).sum::<f64>();
     let time_ns = explained.iter().map(|(ns, _)| ns).sum::<f64>() / n;

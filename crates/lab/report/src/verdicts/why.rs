@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use record::{Call, CallResult, Cell, Run, RunData};
+use record::{CallResult, CompactCall, CompactCell, CompactRun, Run};
 
 use crate::figures::cells::CellIndex;
 use crate::figures::parts::measures;
 use crate::figures::population::Population;
+use crate::records::Records;
 use crate::summary::arm::Role;
 use crate::summary::why::{FORMAT, Why, WhyMeasure};
 use crate::verdicts::apart::populations_apart;
@@ -41,7 +42,8 @@ impl Wanted<'_> {
 /// Returns where the time of requests went. Fails with the reason if no wanted request has parts.
 ///
 /// Verdicts are those of the report: `wanted` limits what is returned, not which arms share an error probability.
-pub fn why(data: &RunData, wanted: &Wanted<'_>) -> Result<Why, String> {
+pub fn why(data: &impl Records, wanted: &Wanted<'_>) -> Result<Why, String> {
+    let data = &*data.compact();
     let cells = CellIndex::new(data);
     let mut populations = populations_apart(data.run(), &cells);
     populations.retain(|population| !population.is_aggregate());
@@ -68,7 +70,7 @@ pub fn why(data: &RunData, wanted: &Wanted<'_>) -> Result<Why, String> {
             let comparison = comparisons.remove(&key);
             arm.comparison = comparison.map(|mut comparison| {
                 let of_arm = cells.first(&measure.network, &arm.arm);
-                let pairs = pairs(&populations[index], &of_arm, &baseline, run.timeout_ns);
+                let pairs = || pairs(&populations[index], &of_arm, &baseline, run.timeout_ns);
                 comparison.reason = reason(&comparison, pairs, measure.rtt_ns);
                 comparison
             });
@@ -97,7 +99,7 @@ fn shown_calls<'a>(
     cells: &CellIndex<'a>,
     populations: &'a [Population],
     measures: &[WhyMeasure],
-) -> Vec<&'a Call> {
+) -> Vec<CompactCall<'a>> {
     let mut calls = Vec::new();
     for measure in measures {
         for population in populations.iter().filter(|p| p.label == measure.label) {
@@ -115,28 +117,28 @@ fn shown_calls<'a>(
 }
 
 /// Returns why no wanted request has parts, as far as the records tell.
-fn absence(data: &RunData, cells: &CellIndex<'_>, wanted: &Wanted<'_>) -> String {
+fn absence(data: &CompactRun, cells: &CellIndex<'_>, wanted: &Wanted<'_>) -> String {
     let run = data.run();
     let networks = run.networks.iter().map(|network| network.name.as_str());
     let networks = networks.filter(|name| wanted.has_network(name));
     let arms = run.arms.iter().map(|arm| arm.name.as_str());
     let arms: Vec<&str> = arms.filter(|arm| wanted.has_arm(arm)).collect();
     let firsts = networks.flat_map(|network| arms.iter().map(move |arm| cells.first(network, arm)));
-    let measured: Vec<&Cell> = firsts
+    let measured: Vec<&CompactCell> = firsts
         .flat_map(BTreeMap::into_values)
         .filter(|cell| cell.is_measured())
         .collect();
-    let calls: Vec<&Call> = measured.iter().flat_map(|cell| &cell.calls).collect();
-    let chosen = |call: &&&Call| wanted.call.is_none_or(|id| call.id == id);
-    let chosen: Vec<&Call> = calls.iter().filter(chosen).copied().collect();
-    let succeeded = |call: &&Call| call.result == CallResult::Ok;
+    let calls: Vec<CompactCall<'_>> = measured.iter().flat_map(|cell| cell.calls.iter()).collect();
+    let chosen = |call: &&CompactCall<'_>| wanted.call.is_none_or(|id| call.id() == id);
+    let chosen: Vec<CompactCall<'_>> = calls.iter().filter(chosen).copied().collect();
+    let succeeded = |call: &CompactCall<'_>| *call.result() == CallResult::Ok;
     let why = if measured.is_empty() {
         "no cell was measured; commute report says why".to_owned()
     } else if calls.is_empty() {
         "all are in groups that are bound by time, of which records keep only the distribution"
             .to_owned()
     } else if chosen.is_empty() {
-        let ids = || calls.iter().map(|call| call.id);
+        let ids = || calls.iter().map(|call| call.id());
         let (first, last) = (ids().min().unwrap_or(0), ids().max().unwrap_or(0));
         format!("no call has this id; ids are {first} to {last}")
     } else if !chosen.iter().any(succeeded) {

@@ -1,7 +1,7 @@
 //! The reason of a difference in words.
 
 use super::part::{part_words, round_trip_words};
-use crate::summary::reason::{Named, Reason, ReasonOutcome, in_round_trips};
+use crate::summary::reason::{Named, Reason, ReasonOutcome, ReasonPart, in_round_trips};
 
 /// A reason has at most this many parts.
 const MOST_PARTS: usize = 3;
@@ -41,7 +41,10 @@ fn part_of(named: &Named, rtt_ns: u64) -> String {
     let is_gone = named.part.is_round_trip() && named.arm_ns < GONE_SHARE * named.baseline_ns;
     let words = match named.is_handshake_of_both {
         true => "TLS or QUIC handshake",
-        false => part_words(named.part),
+        false => match named.part {
+            ReasonPart::Request(part) => part_words(part),
+            ReasonPart::BetweenRequests => "between requests",
+        },
     };
     let trips = in_round_trips(named.part, ns.abs(), rtt_ns).and_then(round_trip_words);
     format!(

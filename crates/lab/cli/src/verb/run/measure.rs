@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use lab::{Ended, Event, Lab, Plan, RunOptions};
+use record::{Collector, CompactRun, Store, StoreError};
 
 use super::progress::Progress;
 use super::until_decided::{Next, UntilDecided};
@@ -11,7 +12,7 @@ use crate::out;
 /// What a run has measured when it ends.
 pub(super) struct Measured {
     pub(super) ended: Ended,
-    pub(super) data: record::RunData,
+    pub(super) data: CompactRun,
     pub(super) summary: report::Summary,
     pub(super) plan: Plan,
     /// Why no more blocks were added.
@@ -33,8 +34,10 @@ pub(super) fn measure(
         });
         progress.finish();
         let ended = ended?;
-        let store = record::Store::open(&options.out)?;
-        let data = store.read()?;
+        let store = Store::open(&options.out)?;
+        let mut collector = Collector::new();
+        store.collect(&mut collector)?;
+        let data = collector.finish().map_err(StoreError::Merge)?;
         let summary = report::summarise(&data);
         let next = until_decided
             .filter(|_| ended == Ended::Complete)

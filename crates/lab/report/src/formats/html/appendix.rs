@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use page::{fold, table, text};
-use record::{Host, Outcome, RunData};
+use record::{CompactRun, Host, Outcome};
 
 use super::labels::headings;
 use crate::answer::wording::self_test_words;
@@ -35,7 +35,7 @@ pub(super) const CONTENTS: [[&str; 2]; 5] = [
 ];
 
 /// Returns all appendices.
-pub(super) fn sections(summary: &Summary, data: &RunData, beside_records: bool) -> Markup {
+pub(super) fn sections(summary: &Summary, data: &CompactRun, beside_records: bool) -> Markup {
     let contents = [
         method(summary),
         self_test(summary),
@@ -139,7 +139,7 @@ fn significant(x: f64) -> String {
     }
 }
 
-fn environment(data: &RunData) -> Markup {
+fn environment(data: &CompactRun) -> Markup {
     let machines = data.headers().iter();
     let rows: Vec<Vec<Markup>> = machines
         .flat_map(|header| properties(&header.commute, &header.host))
@@ -176,7 +176,7 @@ fn properties(commute: &str, host: &Host) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn networks(data: &RunData) -> Markup {
+fn networks(data: &CompactRun) -> Markup {
     html! {
         @for network in &data.run().networks {
             details {
@@ -216,7 +216,7 @@ fn attempts(summary: &Summary) -> Markup {
     )
 }
 
-fn cells(data: &RunData) -> Markup {
+fn cells(data: &CompactRun) -> Markup {
     let rows: Vec<Vec<Markup>> = data
         .with_status()
         .into_iter()

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use page::{
     Axis, COUNT, TIME, WIDTH, at, color_class, figure, figures, grid_across, grid_up, line_classes,
 };
-use record::{Outcome, RunData};
+use record::{CompactRun, Outcome};
 use stats::Span;
 
 use super::labels::{in_network, key};
@@ -38,7 +38,7 @@ struct Point {
 /// Returns a figure for each measure that the recommendation is made from.
 pub(super) fn blocks(
     network: &NetworkSummary,
-    data: &RunData,
+    data: &CompactRun,
     cells: &CellIndex<'_>,
     populations: &[Population],
 ) -> Markup {

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 use page::{Axis, PERCENT, TIME, WIDTH, at, figure, figures, grid_across, grid_up, line_classes};
-use record::RunData;
+use record::CompactRun;
 use stats::Span;
 
 use super::labels::{in_network, key, measures};
@@ -42,7 +42,7 @@ struct Curve<'a> {
 /// Returns a figure for each population of requests.
 pub(super) fn distributions(
     network: &NetworkSummary,
-    data: &RunData,
+    data: &CompactRun,
     cells: &CellIndex<'_>,
     populations: &[Population],
 ) -> Markup {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use record::{Host, RunData};
+use record::{CompactRun, Host};
 
 use crate::answer::wording::self_test_words;
 use crate::figures::configuration::LIBRARY;
@@ -16,7 +16,7 @@ use crate::words::text::capitalised;
 const SHORT_COMMIT: usize = 12;
 
 /// Returns the head of the page.
-pub(super) fn head(summary: &Summary, data: &RunData) -> Markup {
+pub(super) fn head(summary: &Summary, data: &CompactRun) -> Markup {
     let origin = [
         ("Version", version(data)),
         ("Machine", hosts(data)),
@@ -48,7 +48,7 @@ pub(super) fn head(summary: &Summary, data: &RunData) -> Markup {
 }
 
 /// Returns the version of commute and its commits.
-fn version(data: &RunData) -> String {
+fn version(data: &CompactRun) -> String {
     let commits = data.headers().iter().filter_map(|h| h.host.git.as_deref());
     let short = |commit: &str| commit.chars().take(SHORT_COMMIT).collect::<String>();
     let commits: BTreeSet<String> = commits.map(short).collect();
@@ -63,7 +63,7 @@ fn version(data: &RunData) -> String {
 }
 
 /// Returns each machine that measured, once.
-fn hosts(data: &RunData) -> String {
+fn hosts(data: &CompactRun) -> String {
     let hosts: BTreeSet<String> = data.headers().iter().map(|h| host(&h.host)).collect();
     hosts.into_iter().collect::<Vec<_>>().join("; and ")
 }

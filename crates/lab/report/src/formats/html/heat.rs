@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use page::text;
-use record::RunData;
+use record::CompactRun;
 use stats::{Span, Verdict};
 
 use super::labels::{headings, link, measures};
@@ -20,7 +20,7 @@ pub(super) const CONTENT: [&str; 2] = ["networks-and-sizes", "Networks and sizes
 const STEPS: [f64; 2] = [0.1, 0.3];
 
 /// Returns whether the study has several networks and groups of several sizes.
-pub(super) fn is_shown(summary: &Summary, data: &RunData) -> bool {
+pub(super) fn is_shown(summary: &Summary, data: &CompactRun) -> bool {
     let mut sizes: Vec<u64> = columns(summary, data)
         .iter()
         .map(|(size, _)| *size)
@@ -30,7 +30,7 @@ pub(super) fn is_shown(summary: &Summary, data: &RunData) -> bool {
 }
 
 /// Returns the section; nothing where there is only one network or one size.
-pub(super) fn section(summary: &Summary, data: &RunData) -> Markup {
+pub(super) fn section(summary: &Summary, data: &CompactRun) -> Markup {
     let columns = columns(summary, data);
     let arms = summary
         .networks
@@ -61,7 +61,7 @@ pub(super) fn section(summary: &Summary, data: &RunData) -> Markup {
 }
 
 /// Returns the decisive measures by what one request transfers: the bytes, and the index.
-fn columns(summary: &Summary, data: &RunData) -> Vec<(u64, usize)> {
+fn columns(summary: &Summary, data: &CompactRun) -> Vec<(u64, usize)> {
     let measures = summary.networks.first().map_or(&[][..], measures);
     let size = |measure: &Measure| {
         let mut groups = data.run().groups.iter();

@@ -28,22 +28,23 @@ pub use head::machine;
 
 use maud::html;
 use page::Document;
-use record::RunData;
+use record::CompactRun;
 
 use crate::answer::wording::{alarms, cells_line};
+use crate::records::Records;
 use crate::summary::Summary;
 
 /// Returns the report as one HTML file. `summary` must be the summary of `data`.
-pub fn html(summary: &Summary, data: &RunData) -> String {
-    document(summary, data, false)
+pub fn html(summary: &Summary, data: &impl Records) -> String {
+    document(summary, &data.compact(), false)
 }
 
 /// Returns the report as an HTML file for the folder of the run, with links to the records there.
-pub fn html_beside_records(summary: &Summary, data: &RunData) -> String {
-    document(summary, data, true)
+pub fn html_beside_records(summary: &Summary, data: &impl Records) -> String {
+    document(summary, &data.compact(), true)
 }
 
-fn document(summary: &Summary, data: &RunData, beside_records: bool) -> String {
+fn document(summary: &Summary, data: &CompactRun, beside_records: bool) -> String {
     let main = html! {
         @for line in alarms(summary) {
             p.alarm role="alert" { (line) }
@@ -70,7 +71,7 @@ fn document(summary: &Summary, data: &RunData, beside_records: bool) -> String {
     .into_html()
 }
 
-fn contents(summary: &Summary, data: &RunData) -> Vec<(String, String)> {
+fn contents(summary: &Summary, data: &CompactRun) -> Vec<(String, String)> {
     let networks = summary.networks.iter().enumerate();
     let networks = networks.map(|(i, network)| (labels::id(i), network.name.clone()));
     let heat = heat::is_shown(summary, data).then(|| heat::CONTENT.map(str::to_owned).into());

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use page::{arm, fold, table, text};
-use record::RunData;
+use record::CompactRun;
 
 use super::blocks::blocks;
 use super::configuration::configuration;
@@ -46,7 +46,7 @@ pub(super) fn cards(summary: &Summary) -> Markup {
 }
 
 /// Returns one section per network.
-pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
+pub(super) fn sections(summary: &Summary, data: &CompactRun) -> Markup {
     let cells = CellIndex::new(data);
     let populations = populations_apart(data.run(), &cells);
     let parts = Parts::new(measures_by_part(data.run(), &cells, &populations));
@@ -69,7 +69,7 @@ pub(super) fn sections(summary: &Summary, data: &RunData) -> Markup {
 fn details(
     network: &NetworkSummary,
     baseline: &str,
-    data: &RunData,
+    data: &CompactRun,
     cells: &CellIndex<'_>,
     populations: &[Population],
     by_part: &Parts,

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use page::{Axis, TIME, WIDTH, at, color_class, figure_of, figures, grid_across};
-use record::{Cell, Timeline};
+use record::{CompactCell, Timeline};
 
 use super::labels::in_network;
 use crate::figures::cells::CellIndex;
@@ -94,7 +94,7 @@ struct Curves<'a> {
 /// Returns a figure per arm of a network, of its first block with samples, all on the same scales.
 pub(super) fn timelines(network: &NetworkSummary, cells: &CellIndex<'_>) -> Markup {
     let arms = network.arms.iter().enumerate();
-    let sampled: Vec<(usize, &str, &Cell, &Timeline)> = arms
+    let sampled: Vec<(usize, &str, &CompactCell, &Timeline)> = arms
         .filter_map(|(i, arm)| {
             let blocks = cells.first(&network.name, &arm.name);
             let mut with_samples = blocks.values().filter_map(|cell| {
@@ -154,7 +154,7 @@ fn bin_ns(longest_ns: f64) -> f64 {
 }
 
 /// Returns the curves of each panel.
-fn panels(cell: &Cell, timeline: &Timeline, bin_ns: f64) -> [[Vec<f64>; 2]; 3] {
+fn panels(cell: &CompactCell, timeline: &Timeline, bin_ns: f64) -> [[Vec<f64>; 2]; 3] {
     let samples = &timeline.samples;
     let bins = (end_ns(timeline) / bin_ns).ceil() as usize;
     let starts = std::iter::once(0).chain(samples.iter().map(|s| s.at_ns));

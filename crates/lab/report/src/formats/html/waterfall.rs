@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use page::{Axis, TIME, WIDTH, arm, at, figure, figures, grid_across, shortened, table, text};
-use record::{Call, CallResult};
+use record::{CallResult, CompactCall};
 use stats::Span;
 
 use super::labels::{headings, in_network};
@@ -107,21 +107,21 @@ fn ends<'a>(
 }
 
 /// Returns when the phases of a call ended, each not before the last; `None` if it did not succeed.
-fn ends_of(call: &Call) -> Option<[u64; PHASES.len()]> {
-    if call.result != CallResult::Ok {
+fn ends_of(call: CompactCall<'_>) -> Option<[u64; PHASES.len()]> {
+    if *call.result() != CallResult::Ok {
         return None;
     }
     let marks = [
-        call.dns_ns,
-        call.connect_ns,
-        call.tls_ns,
-        call.request_sent_ns,
-        call.first_byte_ns,
-        Some(call.end_ns),
+        call.dns_ns(),
+        call.connect_ns(),
+        call.tls_ns(),
+        call.request_sent_ns(),
+        call.first_byte_ns(),
+        Some(call.end_ns()),
     ];
     let mut last = 0;
     Some(marks.map(|mark| {
-        last = mark.unwrap_or(last).clamp(last, call.end_ns.max(last));
+        last = mark.unwrap_or(last).clamp(last, call.end_ns().max(last));
         last
     }))
 }

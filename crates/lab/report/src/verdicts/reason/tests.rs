@@ -1,6 +1,10 @@
 use super::*;
 use crate::summary::quantity::{Method, Quantity, Unit};
 
+fn reason(comparison: &Comparison, pairs: Vec<Pair>, rtt_ns: u64) -> Option<Reason> {
+    super::reason(comparison, || pairs, rtt_ns)
+}
+
 const MS: f64 = 1e6;
 const RTT_NS: u64 = 50_000_000;
 
@@ -32,7 +36,9 @@ fn comparison(verdict: Verdict, estimate_ms: f64) -> Comparison {
 /// Returns a pair of requests with these parts of arm and baseline, ms.
 fn pair(arm: &[(Part, f64)], baseline: &[(Part, f64)]) -> Pair {
     let times = |parts: &[(Part, f64)]| -> PartTimes {
-        parts.iter().map(|&(part, ms)| (part, ms * MS)).collect()
+        (parts.iter())
+            .map(|&(part, ms)| (part.into(), ms * MS))
+            .collect()
     };
     let sum = |parts: &[(Part, f64)]| parts.iter().map(|(_, ms)| ms * MS).sum::<f64>();
     Pair {
@@ -89,7 +95,7 @@ fn the_largest_parts_are_the_reason() {
     );
     assert_eq!(of.parts.len(), 4, "{:?}", of.parts);
     assert_eq!(of.parts[0].round_trips.map(f64::abs), Some(1.0));
-    assert_eq!(of.parts[3].part, Part::Client);
+    assert_eq!(of.parts[3].part, ReasonPart::Request(Part::Client));
     assert_eq!(of.parts[3].round_trips, None);
 }
 
@@ -142,7 +148,28 @@ fn what_is_unexplained_is_no_reason() {
     );
 }
 
-/// Requests of a group have time between them, which no part has.
+#[test]
+fn time_between_requests_is_a_reason() {
+    let mut pairs = h3_against_h2(0.0);
+    for pair in &mut pairs {
+        pair.difference = Span::exact(44.0 * MS);
+        let times = pair.parts.as_mut().unwrap();
+        times[0].insert(ReasonPart::BetweenRequests, 103.0 * MS);
+        times[1].insert(ReasonPart::BetweenRequests, 3.0 * MS);
+    }
+    let of = reason(&comparison(Verdict::Slower, 44.0), pairs, RTT_NS).unwrap();
+    assert_eq!((of.sum_ns, of.unnamed_ns), (44.0 * MS, 0.0));
+    assert_eq!(
+        (of.outcome, of.words.as_str()),
+        (
+            ReasonOutcome::Explained,
+            "because between requests: +100.0 ms; no TCP handshake: -50.0 ms, one round trip; client: -6.0 ms"
+        )
+    );
+    assert_eq!(of.parts[0].round_trips, None);
+}
+
+/// Parts of requests that do not sum to their times.
 #[test]
 fn time_without_a_part_is_no_reason() {
     let mut pairs = h3_against_h2(0.0);
