@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::sys::check;
@@ -54,12 +55,12 @@ pub struct SandboxId(pub(crate) u32);
 impl Confinement {
     /// Confines the calling process, for good. Makes only system calls, as a forked child must.
     pub(crate) fn apply(&self) -> io::Result<()> {
-        limit(libc::RLIMIT_CORE, 0)?;
-        limit(libc::RLIMIT_FSIZE, self.max_file_bytes)?;
+        limit(Resource::Core, 0)?;
+        limit(Resource::Fsize, self.max_file_bytes)?;
         // Not RLIMIT_AS: runtimes with a garbage collector reserve far more than they use.
-        limit(libc::RLIMIT_DATA, self.max_memory_bytes)?;
+        limit(Resource::Data, self.max_memory_bytes)?;
         if let Some(processes) = self.max_processes {
-            limit(libc::RLIMIT_NPROC, processes)?;
+            limit(Resource::Nproc, processes)?;
         }
         if let Some(user) = self.user {
             // SAFETY: `setgroups` reads nothing for a length of 0; the others take no pointer. All
@@ -75,17 +76,12 @@ impl Confinement {
 }
 
 /// Lowers a limit, also for the children; a limit that is lower already stays.
-fn limit(resource: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
-    let mut now = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let now = getrlimit(resource);
+    let lower = |limit: Option<u64>| Some(limit.map_or(most, |limit| limit.min(most)));
+    let limits = Rlimit {
+        current: lower(now.current),
+        maximum: lower(now.maximum),
     };
-    // SAFETY: `now` is valid for the write.
-    check(unsafe { libc::getrlimit(resource, &mut now) })?;
-    let lower = libc::rlimit {
-        rlim_cur: now.rlim_cur.min(most),
-        rlim_max: now.rlim_max.min(most),
-    };
-    // SAFETY: `lower` lives through the call.
-    check(unsafe { libc::setrlimit(resource, &lower) }).map(drop)
+    Ok(setrlimit(resource, limits)?)
 }

@@ -149,11 +149,20 @@ pub(crate) fn cores() -> u64 {
 
 /// Puts a thread (0: the caller) into SCHED_FIFO.
 pub(crate) fn make_realtime(tid: i32, priority: i32) -> io::Result<()> {
-    let param = libc::sched_param {
-        sched_priority: priority,
+    // The system call, since musl's function always fails. The kernel's `sched_param` is the priority alone.
+    // SAFETY: `priority` lives through the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            tid,
+            libc::SCHED_FIFO,
+            &raw const priority,
+        )
     };
-    // SAFETY: `param` lives through the call.
-    check(unsafe { libc::sched_setscheduler(tid, libc::SCHED_FIFO, &param) }).map(drop)
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 /// Waits until a descriptor is readable or the timeout expires (`None`: no timeout). Returns which
@@ -168,7 +177,7 @@ pub(crate) fn wait_readable<const N: usize>(
         revents: 0,
     });
     let timeout = timeout.map(|t| libc::timespec {
-        tv_sec: t.as_secs() as libc::time_t,
+        tv_sec: t.as_secs() as _,
         tv_nsec: libc::c_long::from(t.subsec_nanos()),
     });
     let timeout = timeout.as_ref().map_or(std::ptr::null(), |t| t as *const _);
