@@ -28,6 +28,7 @@ mod server_log;
 mod signature;
 mod study;
 mod trace;
+mod trace_import;
 mod value_file;
 mod written;
 
@@ -68,6 +69,7 @@ pub use server_log::server_log;
 pub use signature::signature;
 pub use study::study;
 pub use trace::trace;
+pub use trace_import::trace_import;
 pub use value_file::value_file;
 
 /// A function that panics on input that it mishandles.
@@ -97,5 +99,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("signature", signature),
     ("study", study),
     ("trace", trace),
+    ("trace_import", trace_import),
     ("value_file", value_file),
 ];

@@ -22,6 +22,7 @@ fn help_matches_golden_files() {
         "doctor",
         "link",
         "networks",
+        "trace",
         "serve",
         "stacks",
         "import",

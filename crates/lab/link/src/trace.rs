@@ -4,13 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::NS_PER_MS;
 
-/// IP bytes that one opportunity carries: the convention of the trace format, without Mahimahi's
-/// four bytes of TUN header (Netravali et al., Mahimahi, USENIX ATC 2015, section 4).
-pub(crate) const OPPORTUNITY_BYTES: u32 = 1500;
-
-/// Most opportunities in a trace: a minute at 1 Gbit/s.
-const MAX_OPPORTUNITIES: usize = 5_000_000;
-
 /// Delivery opportunities of a link, in milliseconds, in order, repeated forever. The time of the
 /// last is also the period. A time may occur several times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,14 +35,23 @@ pub enum TraceError {
         line: usize,
     },
     /// There are more opportunities than a trace may have.
-    #[error("the trace has more than {MAX_OPPORTUNITIES} opportunities: shorten it")]
+    #[error(
+        "the trace has more than {} opportunities: shorten it",
+        Trace::MAX_OPPORTUNITIES
+    )]
     TooLong,
 }
 
 impl Trace {
+    /// IP bytes that one opportunity carries: the convention of the trace format, without Mahimahi's
+    /// four bytes of TUN header (Netravali et al., Mahimahi, USENIX ATC 2015, section 4).
+    pub const OPPORTUNITY_BYTES: u32 = 1500;
+    /// Most opportunities in a trace: a minute at 1 Gbit/s.
+    pub const MAX_OPPORTUNITIES: usize = 5_000_000;
+
     /// Returns a trace of these times.
     pub fn new(times_ms: Vec<u32>) -> Result<Trace, TraceError> {
-        if times_ms.len() > MAX_OPPORTUNITIES {
+        if times_ms.len() > Trace::MAX_OPPORTUNITIES {
             return Err(TraceError::TooLong);
         }
         if let Some(i) = (1..times_ms.len()).find(|&i| times_ms[i] < times_ms[i - 1]) {
@@ -73,7 +75,7 @@ impl Trace {
             let at_ms = line
                 .parse()
                 .map_err(|_| TraceError::NotANumber { line: i + 1 })?;
-            if times_ms.len() == MAX_OPPORTUNITIES {
+            if times_ms.len() == Trace::MAX_OPPORTUNITIES {
                 return Err(TraceError::TooLong);
             }
             times_ms.push(at_ms);
@@ -81,9 +83,14 @@ impl Trace {
         Trace::new(times_ms)
     }
 
+    /// Returns the times, in milliseconds, in order.
+    pub fn times_ms(&self) -> &[u32] {
+        &self.times_ms
+    }
+
     /// Returns the mean rate over a period, in bits per second.
     pub fn mean_bps(&self) -> u64 {
-        let bits = self.times_ms.len() as u64 * u64::from(OPPORTUNITY_BYTES) * 8;
+        let bits = self.times_ms.len() as u64 * u64::from(Trace::OPPORTUNITY_BYTES) * 8;
         bits * 1000 / self.period_ms()
     }
 
@@ -111,7 +118,8 @@ impl Trace {
             .saturating_add(before as u64)
     }
 
-    fn period_ms(&self) -> u64 {
+    /// Returns the time after which the trace repeats, in milliseconds: that of its last opportunity.
+    pub fn period_ms(&self) -> u64 {
         let last_ms = self.times_ms.last().expect("a trace is never empty");
         u64::from(*last_ms)
     }
@@ -155,7 +163,7 @@ mod tests {
             assert_eq!(Trace::parse(text), Err(TraceError::NotANumber { line }));
         }
         assert_eq!(
-            Trace::new(vec![1; MAX_OPPORTUNITIES + 1]),
+            Trace::new(vec![1; Trace::MAX_OPPORTUNITIES + 1]),
             Err(TraceError::TooLong)
         );
     }

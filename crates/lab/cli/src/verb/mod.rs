@@ -17,4 +17,5 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod stacks;
 pub(crate) mod studies;
+pub(crate) mod trace;
 pub(crate) mod why;

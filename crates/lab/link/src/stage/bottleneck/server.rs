@@ -1,8 +1,5 @@
 use super::Calendar;
-use crate::{
-    spec::RateSpec,
-    trace::{OPPORTUNITY_BYTES, Trace},
-};
+use crate::{spec::RateSpec, trace::Trace};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -127,7 +124,7 @@ impl Opportunities {
             trace,
             origin_ns: 0,
             number: 0,
-            left_bytes: OPPORTUNITY_BYTES,
+            left_bytes: Trace::OPPORTUNITY_BYTES,
             used_ns: 0,
         }
     }
@@ -135,7 +132,7 @@ impl Opportunities {
     fn start(&mut self, origin_ns: u64) {
         self.origin_ns = origin_ns;
         self.number = 0;
-        self.left_bytes = OPPORTUNITY_BYTES;
+        self.left_bytes = Trace::OPPORTUNITY_BYTES;
     }
 
     /// Returns the first opportunity for a packet that is ready at `ready_ns`.
@@ -165,9 +162,9 @@ impl Opportunities {
             self.left_bytes = first.left_bytes - ip_bytes;
         } else {
             let more = ip_bytes - first.left_bytes;
-            let whole = more.div_ceil(OPPORTUNITY_BYTES);
+            let whole = more.div_ceil(Trace::OPPORTUNITY_BYTES);
             self.number = first.number + u64::from(whole);
-            self.left_bytes = whole * OPPORTUNITY_BYTES - more;
+            self.left_bytes = whole * Trace::OPPORTUNITY_BYTES - more;
         }
         self.used_ns = self.at_ns(self.number);
         self.used_ns
@@ -177,7 +174,7 @@ impl Opportunities {
         Opportunity {
             number,
             at_ns: self.at_ns(number),
-            left_bytes: OPPORTUNITY_BYTES,
+            left_bytes: Trace::OPPORTUNITY_BYTES,
         }
     }
 
