@@ -238,12 +238,14 @@ fn a_dry_run_changes_nothing() {
 #[test]
 fn an_interrupted_dry_run_leaves_no_copies() {
     let sandbox = Sandbox::new();
+    sandbox.add_small_study();
     let temporary = sandbox.dir().join("tmp");
     let old = temporary.join("commute-runs-of-a-killed-process");
     fs::create_dir(&old).unwrap();
     fs::write(old.join("run.json"), "{}").unwrap();
     // It accepts connections, and answers nothing.
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    server.set_nonblocking(true).unwrap();
     let mut command = sandbox.commute(&["run", "--resume", "s3://bucket/study", "--dry-run"]);
     command
         .env(
@@ -254,7 +256,11 @@ fn an_interrupted_dry_run_leaves_no_copies() {
         .env("AWS_ACCESS_KEY_ID", "invented")
         .env("AWS_SECRET_ACCESS_KEY", "invented");
     let running = Running::start(command);
-    drop(server.accept().map(|(stream, _)| std::mem::forget(stream)));
+    let mut connection = None;
+    wait_until("a connection", || {
+        connection = server.accept().ok();
+        connection.is_some()
+    });
     assert_eq!(file_names(&temporary).len(), 1);
     assert!(!old.exists());
     running.signal(Signal::INT);
