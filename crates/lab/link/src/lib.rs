@@ -31,6 +31,9 @@
 //! 4. *delay* and jitter, which follows the clock and so keeps the order;
 //! 5. *reorder*, only if the direction asks for it.
 //!
+//! A network may have a [`Radio`], which both directions share and which sleeps when no packet comes. Packets from the phone
+//! meet it first. Packets to the phone meet it after policy and delay, which are then between the server and the radio.
+//!
 //! [`Path::poll`] returns how the packet left: [`Departure::Deliver`] or [`Departure::Drop`] with
 //! its cause, each token exactly once. Its ideal time, `at_ns`, follows from arrival times alone, in
 //! integers, whenever the caller polls: a late wake-up delays one packet and leaves no trace in the
@@ -63,6 +66,7 @@ mod model;
 mod nat;
 mod network;
 mod path;
+mod radio;
 mod rng;
 mod spec;
 mod stage;
@@ -80,6 +84,9 @@ pub use model::*;
 pub use nat::{Endpoint, Mapping, NatExpiry, NatSpec, NatTable, Outbound};
 pub use network::{Basis, Network, NetworkError, OverrideError, Overrides, builtin, find};
 pub use path::{Counters, Drops, Path};
+pub use radio::{
+    Begins, Changes, Radio, RadioChange, RadioError, RadioSpec, RadioState, RadioStateSpec,
+};
 pub use spec::*;
 pub use time::NS_PER_MS;
 pub use trace::{Trace, TraceError};

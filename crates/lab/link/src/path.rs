@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     flows::Tickets,
     model::{Cause, Departure, Direction, Packet},
+    radio::Radio,
     spec::PathSpec,
     stage::{self, Item, Stage},
 };
@@ -18,6 +19,7 @@ const NEVER: u64 = u64::MAX;
 /// [`next_deadline`](Path::next_deadline), then call [`poll`](Path::poll) until it returns `None`.
 pub struct Path {
     stages: Vec<Box<dyn Stage>>,
+    radio: Option<Radio>,
     /// The deadline of each stage, cached so that finding the next event calls no stage.
     deadlines: Vec<u64>,
     /// The least time between each stage and the end of the path.
@@ -32,13 +34,29 @@ pub struct Path {
 }
 
 impl Path {
-    /// Builds the stages that `spec` asks for; `seed` and `direction` determine their random draws.
+    /// Builds the stages that `spec` asks for; `seed` and `direction` determine their random draws. If it has a radio,
+    /// this path alone uses it; see [`Path::with_radio`].
     pub fn new(spec: &PathSpec, direction: Direction, seed: u64) -> Path {
-        let stages = stage::build(spec, direction, seed);
+        let radio = spec.radio.as_ref().map(|radio| Radio::new(radio, seed));
+        Path::with_radio(spec, direction, seed, radio.as_ref())
+    }
+
+    /// Builds one direction of a link, with the radio that both share.
+    ///
+    /// The radio takes packets of the two directions in the order in which their paths are offered and polled. The
+    /// caller does so in order of time, as far as it can.
+    pub fn with_radio(
+        spec: &PathSpec,
+        direction: Direction,
+        seed: u64,
+        radio: Option<&Radio>,
+    ) -> Path {
+        let stages = stage::build(spec, direction, seed, radio);
         let mut path = Path {
             deadlines: vec![NEVER; stages.len()],
             to_go_ns: vec![0; stages.len()],
             stages,
+            radio: radio.cloned(),
             tickets: Tickets::default(),
             started: false,
             last_arrival_ns: 0,
@@ -56,8 +74,16 @@ impl Path {
     ///
     /// The packets of every flow are counted from zero again, so that arms with different warm-ups
     /// get common random numbers in their steps; the caller renews its [`FlowTable`](crate::FlowTable)
-    /// too. Packets already inside keep their fate.
+    /// too. Packets already inside keep their fate. A radio is then in its state of the beginning; without this call it is
+    /// from the time 0 on.
     pub fn start(&mut self, at_ns: u64) {
+        if let Some(radio) = &self.radio {
+            radio.start(at_ns);
+        }
+        self.start_stages(at_ns);
+    }
+
+    fn start_stages(&mut self, at_ns: u64) {
         self.started = true;
         self.tickets = Tickets::default();
         for stage in &mut self.stages {
@@ -71,7 +97,7 @@ impl Path {
         let now_ns = now_ns.max(self.last_arrival_ns);
         self.last_arrival_ns = now_ns;
         if !self.started {
-            self.start(now_ns);
+            self.start_stages(now_ns);
         }
         self.offered += 1;
         let ticket = self.tickets.next(&packet);
@@ -123,6 +149,11 @@ impl Path {
             dropped: self.dropped,
             queued: self.stages.iter().map(|stage| stage.queued() as u64).sum(),
         }
+    }
+
+    /// Returns the radio, if the link has one.
+    pub fn radio(&self) -> Option<&Radio> {
+        self.radio.as_ref()
     }
 
     /// Returns the configured fixed one-way delay, without jitter.

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{gate::Gate, trace::Trace};
+use crate::{gate::Gate, radio::RadioSpec, trace::Trace};
 
 /// One direction of a network. The default impairs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,17 +28,21 @@ pub struct PathSpec {
     pub jitter_ns: u64,
     /// Packets that are held back, so that later ones overtake them.
     pub reorder: Option<ReorderSpec>,
+    /// The radio, the same in both directions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio: Option<RadioSpec>,
 }
 
 impl PathSpec {
     /// Returns whether two runs with the same packets differ in what becomes of them: whether anything
-    /// is drawn at random, or depends on when a trace or a schedule of outages began.
+    /// is drawn at random, or depends on when a trace, a schedule of outages or a radio's sleep began.
     pub fn leaves_to_chance(&self) -> bool {
         let is_trace = matches!(self.rate, RateSpec::Trace(_));
         let stages = [
             self.loss.is_some(),
             self.reorder.is_some(),
             self.gate.is_some(),
+            self.radio.is_some(),
         ];
         is_trace || self.jitter_ns > 0 || stages.contains(&true)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cause, Direction};
+use crate::{Cause, Changes, Direction};
 
 /// The traffic, timing errors, costs and interference of one window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,8 @@ pub struct Window {
     pub client_sockets: Vec<Socket>,
     /// The server's sockets, open when the window ended.
     pub server_sockets: Vec<Socket>,
+    /// The states of the network's radio; empty without one.
+    pub radio: Changes,
 }
 
 /// The settings of a socket, read from the socket itself.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Basis, Network};
 use crate::{
-    nat,
+    nat, radio,
     spec::PathSpec,
     stage::{PathKeys, TraceText},
     table::Table,
@@ -44,6 +44,8 @@ struct Keys {
     down: Option<PathKeys>,
     /// A NAT in front of the server that drops its mappings.
     nat: Option<nat::Keys>,
+    /// The phone's radio, which sleeps when nothing is sent and wakes up late.
+    radio: Option<radio::Keys>,
 }
 
 /// Returns the JSON Schema of network files.
@@ -87,10 +89,14 @@ pub(super) fn read(
     let example = "source = \"where the numbers are from\"";
     let source = table.required("source", keys.source, example)?;
     let mtu = table.within("mtu", keys.mtu, &MTU)?.unwrap_or(DEFAULT_MTU);
+    let radio = keys
+        .radio
+        .map(|keys| keys.read(&table.inner("radio")))
+        .transpose()?;
     let direction = |key, keys: Option<PathKeys>| -> Result<PathSpec, ConfigError> {
         let example = format!("[{key}], with nothing in it if it impairs nothing");
         let keys = table.required(key, keys, &example)?;
-        keys.read(&table.inner(key), mtu, trace_text)
+        keys.read(&table.inner(key), mtu, radio.clone(), trace_text)
     };
     Ok(Network {
         name: name_of(file).to_owned(),

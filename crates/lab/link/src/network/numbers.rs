@@ -3,6 +3,7 @@
 use super::{Basis, Network, file::DEFAULT_MTU};
 use crate::{
     nat::NatSpec,
+    radio::RadioSpec,
     stage::{self, bottleneck::settings, delay, loss},
 };
 
@@ -24,6 +25,7 @@ pub(super) fn line(network: &Network) -> String {
         let label = texts.iter().flatten().next()?.0;
         join(label, texts.map(|text| Some(text?.1)))
     }));
+    parts.extend(down.radio.as_ref().map(RadioSpec::summary));
     parts.extend(network.nat.as_ref().map(NatSpec::summary));
     if network.mtu != DEFAULT_MTU {
         parts.push(format!("MTU {}", network.mtu));

@@ -23,6 +23,7 @@ const JITTERS_PER_KNOT: u64 = 2;
 
 pub(super) const KIND: Kind = Kind {
     check,
+    is_wired: true,
     ..Kind::new(build)
 };
 

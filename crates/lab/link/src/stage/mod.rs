@@ -6,6 +6,7 @@ pub(crate) mod delay;
 pub(crate) mod loss;
 mod outbox;
 mod policy;
+mod radio;
 mod reorder;
 
 use bottleneck::settings;
@@ -16,12 +17,13 @@ use serde::Deserialize;
 use crate::{
     flows::Ticket,
     model::{Cause, Direction, Packet},
+    radio::{Radio, RadioSpec},
     spec::PathSpec,
     table::Table,
 };
 
-/// Every stage, in the order in which a packet meets them. Loss comes after the bottleneck because
-/// packets lost on the radio have used the link.
+/// Every stage but the radio, in the order in which a packet meets them. Loss comes after the bottleneck because
+/// packets lost on the radio have used the link. A radio is in front, behind those that are wired in the down direction.
 const KINDS: &[Kind] = &[
     policy::KIND,
     bottleneck::KIND,
@@ -88,6 +90,8 @@ struct Kind {
     check: fn(&PathSpec, u32) -> Result<(), Contradiction>,
     /// Rate, delay, loss and queue are always printed, and are not part of these summaries.
     summary: Summary,
+    /// It is between the server and the radio.
+    is_wired: bool,
 }
 
 impl Kind {
@@ -97,6 +101,7 @@ impl Kind {
             build,
             check: |_, _| Ok(()),
             summary: |_| None,
+            is_wired: false,
         }
     }
 }
@@ -116,16 +121,26 @@ fn contradiction(key: &'static str, message: impl Into<String>) -> Result<(), Co
     Err(Contradiction { key, message })
 }
 
-/// Returns the stages that `spec` asks for.
-pub(crate) fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Vec<Box<dyn Stage>> {
-    KINDS
-        .iter()
-        .filter_map(|kind| (kind.build)(spec, direction, seed))
-        .collect()
+/// Returns the stages that `spec` asks for, with a radio that both directions share.
+pub(crate) fn build(
+    spec: &PathSpec,
+    direction: Direction,
+    seed: u64,
+    radio: Option<&Radio>,
+) -> Vec<Box<dyn Stage>> {
+    let build = |kind: &Kind| (kind.build)(spec, direction, seed);
+    // A packet to the phone has come most of its way before it finds the radio asleep, one from the phone has not.
+    let is_before = |kind: &&Kind| kind.is_wired && direction == Direction::Down && radio.is_some();
+    let (before, after): (Vec<&Kind>, Vec<&Kind>) = KINDS.iter().partition(is_before);
+    let before = before.into_iter().filter_map(build);
+    let after = after.into_iter().filter_map(build);
+    let radio = radio.map(|radio| radio::build(spec, direction, radio.clone()));
+    before.chain(radio).chain(after).collect()
 }
 
 /// Refuses settings that contradict each other.
 pub(crate) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
+    radio::check(spec, mtu)?;
     KINDS.iter().try_for_each(|kind| (kind.check)(spec, mtu))
 }
 
@@ -172,11 +187,12 @@ pub(crate) struct PathKeys {
 }
 
 impl PathKeys {
-    /// Reads the spec of one direction.
+    /// Reads the spec of one direction of a link that may have a radio.
     pub(crate) fn read(
         self,
         table: &Table<'_>,
         mtu: u32,
+        radio: Option<RadioSpec>,
         trace_text: TraceText<'_>,
     ) -> Result<PathSpec, ConfigError> {
         let spec = PathSpec {
@@ -202,6 +218,7 @@ impl PathKeys {
                 .reorder
                 .map(|keys| keys.read(&table.inner("reorder")))
                 .transpose()?,
+            radio,
         };
         check(&spec, mtu).map_err(|c| table.table_error(c.key, c.message))?;
         Ok(spec)

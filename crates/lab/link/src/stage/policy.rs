@@ -16,6 +16,7 @@ use crate::{
 
 pub(super) const KIND: Kind = Kind {
     summary,
+    is_wired: true,
     ..Kind::new(build)
 };
 

@@ -9,5 +9,6 @@ mod golden;
 mod nat;
 mod networks;
 mod properties;
+mod radio;
 mod random_text;
 mod refusals;

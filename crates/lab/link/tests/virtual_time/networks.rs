@@ -192,6 +192,7 @@ fn every_key_reaches_the_spec() {
             extra_ns: 5 * NS_PER_MS,
             jitter_ns: 8 * NS_PER_MS,
         }),
+        radio: None,
     };
     assert_eq!(down(text), Ok(expected));
 

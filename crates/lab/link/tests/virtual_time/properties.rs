@@ -5,8 +5,8 @@ use crate::common::{
     poll_on_time, token,
 };
 use link::{
-    BadLength, BurstSpec, Departure, Gate, GilbertElliottSpec, LossSpec, OnClose, PathSpec,
-    PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec, Trace,
+    BadLength, Begins, BurstSpec, Departure, Gate, GilbertElliottSpec, LossSpec, OnClose, PathSpec,
+    PoliceSpec, PolicySpec, QueueSpec, RadioSpec, RadioStateSpec, RateSpec, ReorderSpec, Trace,
 };
 use proptest::prelude::*;
 
@@ -117,9 +117,17 @@ fn reorders() -> impl Strategy<Value = Option<ReorderSpec>> {
 }
 
 fn specs() -> impl Strategy<Value = PathSpec> {
-    let parts = (rates(), queues(), losses(), gates(), policies(), reorders());
+    let parts = (
+        rates(),
+        queues(),
+        losses(),
+        gates(),
+        policies(),
+        reorders(),
+        radios(),
+    );
     (parts, 0..100 * MS, 0..120 * MS).prop_map(
-        |((rate, queue, loss, gate, policy, reorder), delay_ns, jitter_ns)| PathSpec {
+        |((rate, queue, loss, gate, policy, reorder, radio), delay_ns, jitter_ns)| PathSpec {
             policy,
             gate,
             queue,
@@ -128,8 +136,34 @@ fn specs() -> impl Strategy<Value = PathSpec> {
             delay_ns,
             jitter_ns: if jitter_ns > delay_ns { 0 } else { jitter_ns },
             reorder,
+            radio,
         },
     )
+}
+
+fn radios() -> impl Strategy<Value = Option<RadioSpec>> {
+    let state = (1..20 * MS, 0..20 * MS, 0..20 * MS, 1..20 * MS, 0..1501_u32);
+    let begins = prop_oneof![Just(Begins::Idle), Just(Begins::Connected)];
+    let spec = (begins, prop::collection::vec(state, 1..4)).prop_map(|(begins, list)| {
+        let mut states = vec![RadioStateSpec {
+            name: "connected".to_owned(),
+            ..RadioStateSpec::default()
+        }];
+        for (longer_ns, down_cycle_ns, up_cycle_ns, promotion_ns, small_bytes) in list {
+            states.push(RadioStateSpec {
+                name: format!("state{}", states.len()),
+                after_ns: states[states.len() - 1].after_ns + longer_ns,
+                down_cycle_ns,
+                up_cycle_ns,
+                promotion_ns,
+                promotion_jitter_ns: promotion_ns / 2,
+                small_up_bytes: small_bytes,
+                small_down_bytes: small_bytes / 2,
+            });
+        }
+        Some(RadioSpec::new(begins, states).unwrap())
+    });
+    prop_oneof![Just(None), spec]
 }
 
 /// Generates up to 200 packets of three flows in bursts and pauses, with other transports between

@@ -16,9 +16,9 @@ use crate::{
 };
 
 pub(super) const KIND: Kind = Kind {
-    build,
     check: settings::check,
     summary: settings::gate_summary,
+    ..Kind::new(build)
 };
 
 fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {

@@ -1,0 +1,408 @@
+//! The radio: known answers of pings on every network that has one, its log, and its rules.
+
+use std::collections::BTreeMap;
+
+use link::{
+    Begins, Departure, Direction, NS_PER_MS, Network, Path, PathSpec, Radio, RadioSpec, RadioState,
+    RadioStateSpec, find,
+};
+use proptest::prelude::*;
+
+use crate::common::{arrival, at_ns, poll_all, poll_on_time};
+
+const MS: u64 = NS_PER_MS;
+const PING_BYTES: u32 = 84;
+
+/// Both directions of a link in virtual time, whose ends answer pings at once.
+struct Pinger {
+    paths: BTreeMap<bool, Path>,
+    from_phone: bool,
+    sent_ns: Vec<u64>,
+    received_ns: Vec<u64>,
+}
+
+impl Pinger {
+    fn new(network: &Network, seed: u64, from_phone: bool) -> Pinger {
+        let radio = Radio::new(network.up.radio.as_ref().unwrap(), seed);
+        let path = |spec, direction| Path::with_radio(spec, direction, seed, Some(&radio));
+        let mut paths = BTreeMap::from([
+            (true, path(&network.up, Direction::Up)),
+            (false, path(&network.down, Direction::Down)),
+        ]);
+        for path in paths.values_mut() {
+            path.start(0);
+        }
+        Pinger {
+            paths,
+            from_phone,
+            sent_ns: Vec::new(),
+            received_ns: Vec::new(),
+        }
+    }
+
+    /// Sends a ping at each time, and returns the round trips in ms.
+    fn pings(&mut self, times_ns: &[u64]) -> Vec<f64> {
+        for &at_ns in times_ns {
+            self.run_until(at_ns);
+            self.offer(self.from_phone, at_ns);
+            self.sent_ns.push(at_ns);
+        }
+        self.run_until(u64::MAX - 1);
+        let pairs = self.sent_ns.iter().zip(&self.received_ns);
+        pairs
+            .map(|(sent, received)| (received - sent) as f64 / MS as f64)
+            .collect()
+    }
+
+    fn offer(&mut self, up: bool, at_ns: u64) {
+        let packet = arrival(at_ns, 0, PING_BYTES, 0).packet;
+        self.paths.get_mut(&up).unwrap().offer(at_ns, packet);
+    }
+
+    fn run_until(&mut self, until_ns: u64) {
+        while let Some((up, at_ns)) = self.first(until_ns) {
+            let departure = self.paths.get_mut(&up).unwrap().poll(at_ns);
+            match departure {
+                Some(Departure::Deliver { at_ns, .. }) if up == self.from_phone => {
+                    self.offer(!up, at_ns);
+                }
+                Some(Departure::Deliver { at_ns, .. }) => self.received_ns.push(at_ns),
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the path that is due first, up to a time.
+    fn first(&self, until_ns: u64) -> Option<(bool, u64)> {
+        let due = |(&up, path): (&bool, &Path)| Some((path.next_deadline()?, up));
+        let (at_ns, up) = self.paths.iter().filter_map(due).min()?;
+        (at_ns <= until_ns).then_some((up, at_ns))
+    }
+}
+
+/// Returns the least and the greatest round trip in ms of pings every `gap_ms`, but for the first ones, which find the
+/// radio in its state of the beginning.
+fn range(name: &str, gap_ms: u64, from_phone: bool) -> [f64; 2] {
+    let network = find(name).unwrap();
+    let mut found = [f64::INFINITY, 0.0];
+    for seed in 0..20 {
+        // No multiple of a cycle, so that pings meet all of its phases.
+        let times: Vec<u64> = (0..100)
+            .map(|i| 20_000 * MS + i * (gap_ms * MS + 1_700_000))
+            .collect();
+        let times_ms = Pinger::new(&network, seed, from_phone).pings(&times);
+        for ms in &times_ms[40..] {
+            found = [found[0].min(*ms), found[1].max(*ms)];
+        }
+    }
+    found
+}
+
+/// The published ranges are those of round trips in `networks/NAME.toml`, whose sources are named there.
+#[test]
+fn pings_take_as_long_as_published() {
+    // Every 100 ms no radio is asleep when a ping goes up; on 5G SA, DRX has just begun when one comes down.
+    let cases = [
+        ("lte", 100, true, [70.0, 70.2]),
+        ("lte", 100, false, [70.0, 70.2]),
+        ("lte", 5_000, false, [70.0, 390.2]),
+        ("lte", 5_000, true, [70.0, 70.2]),
+        ("lte", 15_000, true, [330.1, 330.4]),
+        ("lte", 15_000, false, [330.1, 1610.4]),
+        ("5g-nsa", 100, true, [80.0, 80.1]),
+        ("5g-nsa", 5_000, false, [80.0, 400.1]),
+        ("5g-nsa", 15_000, true, [370.0, 400.1]),
+        ("5g-nsa", 15_000, false, [370.0, 1680.1]),
+        ("5g-sa", 100, true, [79.0, 79.1]),
+        ("5g-sa", 5_000, false, [79.0, 119.1]),
+        ("5g-sa", 12_000, false, [100.0, 140.1]),
+        ("5g-sa", 12_000, true, [100.0, 100.1]),
+        ("5g-sa", 17_000, false, [420.0, 1730.1]),
+        ("3g-umts", 100, true, [117.5, 121.1]),
+        // Small packets on the shared channel need no promotion.
+        ("3g-umts", 6_000, true, [117.5, 121.1]),
+        ("3g-umts", 17_000, true, [2117.5, 2121.1]),
+    ];
+    for (name, gap_ms, from_phone, [least, most]) in cases {
+        let [low, high] = range(name, gap_ms, from_phone);
+        let case = format!("{name} every {gap_ms} ms, from phone: {from_phone}: {low} to {high}");
+        assert!((least..=most).contains(&low), "{case}");
+        assert!((least..=most).contains(&high), "{case}");
+        // Where the range is wide, pings fill it.
+        if most - least > 30.0 {
+            assert!(low - least < 0.02 * (most - least), "{case}");
+            assert!(most - high < 0.02 * (most - least), "{case}");
+        }
+    }
+}
+
+#[test]
+fn every_network_with_a_radio_has_known_answers() {
+    let names = link::builtin().iter().map(|(name, _)| *name);
+    let names: Vec<&str> = names
+        .filter(|name| find(name).unwrap().up.radio.is_some())
+        .collect();
+    assert_eq!(names, ["3g-umts", "5g-nsa", "5g-sa", "lte"]);
+}
+
+fn state(name: &str, after_ms: u64) -> RadioStateSpec {
+    RadioStateSpec {
+        name: name.to_owned(),
+        after_ns: after_ms * MS,
+        ..RadioStateSpec::default()
+    }
+}
+
+/// Returns a radio that begins idle: 100 ms to sleep, where it listens every 50 ms, and 1000 ms to idle, with a promotion
+/// of 200 ms.
+fn radio() -> RadioSpec {
+    radio_of(Begins::Idle, states())
+}
+
+fn radio_of(begins: Begins, states: Vec<RadioStateSpec>) -> RadioSpec {
+    RadioSpec::new(begins, states).unwrap()
+}
+
+fn states() -> Vec<RadioStateSpec> {
+    vec![
+        state("connected", 0),
+        RadioStateSpec {
+            down_cycle_ns: 50 * MS,
+            ..state("drx", 100)
+        },
+        RadioStateSpec {
+            promotion_ns: 200 * MS,
+            small_up_bytes: 50,
+            ..state("idle", 1000)
+        },
+    ]
+}
+
+fn spec(radio: RadioSpec) -> PathSpec {
+    PathSpec {
+        radio: Some(radio),
+        ..PathSpec::default()
+    }
+}
+
+/// Returns when packets of these sizes, sent up at these times in ms, arrive, in ms.
+fn up(radio: RadioSpec, packets: &[(u64, u32)]) -> Vec<u64> {
+    let mut path = Path::new(&spec(radio), Direction::Up, 7);
+    path.start(0);
+    let arrivals: Vec<_> = (0..)
+        .zip(packets)
+        .map(|(token, &(at_ms, bytes))| arrival(at_ms * MS, token, bytes, 0))
+        .collect();
+    let departures = poll_on_time(&mut path, &arrivals);
+    departures
+        .iter()
+        .map(|departure| at_ns(departure) / MS)
+        .collect()
+}
+
+#[test]
+fn packets_wait_for_the_promotion_together() {
+    let packets = [(10, 100), (20, 100), (209, 100), (210, 100), (215, 100)];
+    assert_eq!(up(radio(), &packets), [210, 210, 210, 210, 215]);
+}
+
+#[test]
+fn a_packet_keeps_the_radio_awake() {
+    // Awake at 200 ms, and then less than 1000 ms without a packet each time.
+    let packets = [(0, 100), (1_100, 100), (2_099, 100), (3_099, 100)];
+    assert_eq!(up(radio(), &packets), [200, 1_100, 2_099, 3_299]);
+}
+
+#[test]
+fn a_radio_can_begin_connected() {
+    let connected = radio_of(Begins::Connected, states());
+    assert_eq!(up(connected, &[(999, 100), (2_000, 100)]), [999, 2_200]);
+}
+
+#[test]
+fn small_packets_keep_their_state_but_no_more() {
+    // The second small one begins the idle time anew, so that the large one still finds it idle.
+    let packets = [(0, 50), (900, 50), (1_000, 51), (1_100, 51)];
+    assert_eq!(up(radio(), &packets), [0, 900, 1_200, 1_200]);
+}
+
+#[test]
+fn small_packets_do_not_overtake() {
+    assert_eq!(up(radio(), &[(0, 100), (10, 50)]), [200, 200]);
+}
+
+#[test]
+fn a_queue_that_empties_keeps_the_radio_awake() {
+    // 10 ms for each packet of 1250 bytes: the last of 100 leaves at 1200 ms, so 2150 ms is too early to be idle.
+    let slow = |radio| PathSpec {
+        rate: link::RateSpec::constant(1_000_000),
+        ..spec(radio)
+    };
+    let times = |spec: &PathSpec, last_ms: u64| {
+        let mut path = Path::new(spec, Direction::Up, 7);
+        path.start(0);
+        let mut arrivals: Vec<_> = (0..100).map(|i| arrival(0, i, 1250, 0)).collect();
+        arrivals.push(arrival(last_ms * MS, 100, 1250, 0));
+        let departures = poll_on_time(&mut path, &arrivals);
+        at_ns(departures.last().unwrap()) / MS
+    };
+    assert_eq!(times(&slow(radio()), 2_150), 2_160);
+    assert_eq!(times(&slow(radio()), 2_200), 2_410);
+    // A queue of ten packets dropped the others, and was empty at 310 ms.
+    let short = PathSpec {
+        queue: link::QueueSpec {
+            bytes: Some(12_500),
+            ..link::QueueSpec::default()
+        },
+        ..slow(radio())
+    };
+    assert_eq!(times(&short, 1_300), 1_310);
+    assert_eq!(times(&short, 1_320), 1_530);
+}
+
+#[test]
+fn an_answer_finds_the_radio_awake() {
+    let network = find("lte").unwrap();
+    let mut pinger = Pinger::new(&network, 1, true);
+    // The first on an idle radio, the second beside it, the third 200 ms after.
+    let times: Vec<u64> = pinger
+        .pings(&[0, 100 * MS, 600 * MS])
+        .iter()
+        .map(|ms| *ms as u64)
+        .collect();
+    assert_eq!(times, [330, 230, 70]);
+}
+
+#[test]
+fn a_phone_that_sends_need_not_wait_until_it_listens() {
+    let slow_page = radio_of(
+        Begins::Idle,
+        vec![
+            state("connected", 0),
+            RadioStateSpec {
+                down_cycle_ns: 10_000 * MS,
+                promotion_ns: 200 * MS,
+                ..state("idle", 1000)
+            },
+        ],
+    );
+    let shared = Radio::new(&slow_page, 3);
+    let path = |direction| Path::with_radio(&spec(slow_page.clone()), direction, 3, Some(&shared));
+    let (mut up, mut down) = (path(Direction::Up), path(Direction::Down));
+    up.start(0);
+    down.offer(0, arrival(0, 0, 100, 0).packet);
+    assert_eq!(down.poll(0), None);
+    let heard_ns = down.next_deadline().unwrap();
+    assert!(heard_ns > 1_000 * MS, "{heard_ns}");
+    up.offer(10 * MS, arrival(10 * MS, 0, 100, 0).packet);
+    assert_eq!(up.next_deadline(), Some(210 * MS));
+    // What comes down from now on finds it promoting, and then awake.
+    down.offer(20 * MS, arrival(20 * MS, 1, 100, 0).packet);
+    assert_eq!(down.poll(20 * MS), None);
+    let changes = shared.changes(500 * MS).changes;
+    let log: Vec<(u64, RadioState)> = changes.iter().map(|c| (c.at_ns / MS, c.state)).collect();
+    assert_eq!(
+        log,
+        [
+            (0, RadioState::At(1)),
+            (10, RadioState::Promoting),
+            (210, RadioState::At(0)),
+        ]
+    );
+}
+
+#[test]
+fn the_log_has_every_state_once() {
+    let mut path = Path::new(&spec(radio()), Direction::Up, 7);
+    let radio = path.radio().unwrap().clone();
+    path.start(5 * MS);
+    for at_ms in [50, 60, 400, 3_000] {
+        path.offer(at_ms * MS, arrival(at_ms * MS, 0, 100, 0).packet);
+    }
+    let log = |until_ms: u64| -> Vec<(u64, RadioState)> {
+        let changes = radio.changes(until_ms * MS).changes;
+        changes.iter().map(|c| (c.at_ns / MS, c.state)).collect()
+    };
+    let expected = [
+        (5, RadioState::At(2)),
+        (50, RadioState::Promoting),
+        (250, RadioState::At(0)),
+        (350, RadioState::At(1)),
+        (400, RadioState::At(0)),
+        (500, RadioState::At(1)),
+        (1_400, RadioState::At(2)),
+        (3_000, RadioState::Promoting),
+        (3_200, RadioState::At(0)),
+        (3_300, RadioState::At(1)),
+        (4_200, RadioState::At(2)),
+    ];
+    assert_eq!(log(5_000), expected);
+    assert_eq!(log(3_100), expected[..8]);
+    path.start(6_000 * MS);
+    assert_eq!(log(7_000), [(6_000, RadioState::At(2))]);
+}
+
+#[test]
+fn promotions_vary_around_their_mean() {
+    let mut jittery = states();
+    jittery[2].promotion_jitter_ns = 100 * MS;
+    let jittery = radio_of(Begins::Idle, jittery);
+    let took = |seed| {
+        let mut path = Path::new(&spec(jittery.clone()), Direction::Up, seed);
+        path.start(0);
+        let arrivals: Vec<_> = (0..1000)
+            .map(|i| arrival(i * 2_000 * MS, i, 100, 0))
+            .collect();
+        let departures = poll_on_time(&mut path, &arrivals);
+        let took = departures.iter().zip(&arrivals);
+        took.map(|(departure, arrival)| at_ns(departure) - arrival.at_ns)
+            .collect::<Vec<u64>>()
+    };
+    let times = took(7);
+    assert!(times.iter().all(|ns| (100 * MS..=300 * MS).contains(ns)));
+    // Uniform over 200 ms: sigma of the mean of 1000 is 1.8 ms. Five sigma.
+    let mean_ms = times.iter().sum::<u64>() / 1000 / MS;
+    assert!(mean_ms.abs_diff(200) <= 9, "{mean_ms}");
+    let share = times.iter().filter(|ns| **ns < 150 * MS).count();
+    assert!(
+        share.abs_diff(250) <= 69,
+        "{share} of 1000 in the first quarter"
+    );
+    assert_eq!(times, took(7));
+    assert_ne!(times, took(8));
+}
+
+proptest! {
+    /// Whatever comes when, no packet waits for longer than the longest cycle and promotion, and none overtakes.
+    #[test]
+    fn no_packet_waits_for_longer_than_a_cycle_and_a_promotion(
+        gaps_ms in prop::collection::vec((0..2_000_u64, any::<bool>(), 40..1500_u32), 1..100), seed: u64,
+    ) {
+        let radio = radio();
+        let shared = Radio::new(&radio, seed);
+        let path = |direction| Path::with_radio(&spec(radio.clone()), direction, seed, Some(&shared));
+        let mut paths = [path(Direction::Up), path(Direction::Down)];
+        paths[0].start(0);
+        let mut sent = [Vec::new(), Vec::new()];
+        let mut departed = [Vec::new(), Vec::new()];
+        let mut now_ms = 0;
+        for (i, (gap_ms, down, bytes)) in gaps_ms.into_iter().enumerate() {
+            now_ms += gap_ms;
+            let at = usize::from(down);
+            paths[at].offer(now_ms * MS, arrival(now_ms * MS, i as u64, bytes, 0).packet);
+            sent[at].push(now_ms * MS);
+            poll_all(&mut paths[at], now_ms * MS, &mut departed[at]);
+        }
+        for ((path, sent), mut departed) in paths.iter_mut().zip(sent).zip(departed) {
+            poll_all(path, u64::MAX - 1, &mut departed);
+            prop_assert_eq!(departed.len(), sent.len());
+            for (departure, sent_ns) in departed.iter().zip(sent) {
+                let waited_ns = at_ns(departure).checked_sub(sent_ns);
+                prop_assert!(waited_ns.is_some_and(|ns| ns <= 250 * MS), "{:?}", waited_ns);
+            }
+        }
+        // The log is in order and repeats no state.
+        let changes = shared.changes(u64::MAX).changes;
+        prop_assert!(changes.windows(2).all(|w| w[0].at_ns <= w[1].at_ns && w[0].state != w[1].state));
+    }
+}
