@@ -88,6 +88,7 @@ impl Bridge {
     pub fn end(mut self) -> Result<Window, BridgeError> {
         self.link.settle(SETTLE);
         let [up, down] = self.link.end_window()?;
+        let radio = self.link.radio_changes().unwrap_or_default();
         self.link.stop();
         Ok(Window {
             started_ns: self.started_ns,
@@ -97,6 +98,7 @@ impl Bridge {
             link_cpu_ns: up.cpu_ns + down.cpu_ns,
             link_spin_ns: up.spin_ns + down.spin_ns,
             unrecorded: up.unrecorded + down.unrecorded,
+            radio,
             ..Window::default()
         })
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use link::{Direction, FlowRule, NatSpec, Network, Path};
+use link::{Changes, Direction, FlowRule, NatSpec, Network, Path, Radio};
 
 use super::control::{ControlCommand, ControlHandle, ControlMessage, control};
 use super::flows::{FlowNumbers, flow_numbers};
@@ -41,6 +41,7 @@ pub(crate) struct LinkThreads {
     pub(crate) ring_bytes: usize,
     late_bound_ns: [u64; 2],
     nat: Option<NatSpec>,
+    radio: Option<Radio>,
     window: u32,
     frame_bytes: usize,
     /// Held while the link runs.
@@ -70,9 +71,13 @@ impl LinkThreads {
     pub(crate) fn start(setup: &Setup<'_>) -> io::Result<LinkThreads> {
         let [client, server] = setup.interfaces;
         let [up_flows, down_flows] = flow_numbers(FlowRule::AnyPacket);
-        let (up, up_info) = start_direction(setup, Direction::Up, [client, server], up_flows)?;
-        let (down, down_info) =
-            start_direction(setup, Direction::Down, [server, client], down_flows)?;
+        let radio = setup.network.up.radio.as_ref();
+        let radio = radio.map(|radio| Radio::new(radio, setup.seed));
+        let start = |direction, interfaces, flows| {
+            start_direction(setup, direction, interfaces, flows, radio.as_ref())
+        };
+        let (up, up_info) = start(Direction::Up, [client, server], up_flows)?;
+        let (down, down_info) = start(Direction::Down, [server, client], down_flows)?;
         Ok(LinkThreads {
             directions: [up, down],
             realtime: up_info.realtime && down_info.realtime,
@@ -80,6 +85,7 @@ impl LinkThreads {
             ring_bytes: up_info.ring_bytes,
             late_bound_ns: [up_info.late_bound_ns, down_info.late_bound_ns],
             nat: setup.network.nat.clone(),
+            radio,
             window: 0,
             frame_bytes: setup.frame_bytes,
             _awake: CoresAwake::request().ok(),
@@ -126,6 +132,12 @@ impl LinkThreads {
         ledgers
             .try_into()
             .map_err(|_| io::Error::other("two directions returned other than two ledgers"))
+    }
+
+    /// Returns the states of the radio since the window began; `None` without a radio.
+    pub(crate) fn radio_changes(&self) -> Option<Changes> {
+        let now_ns = sys::monotonic_ns();
+        self.radio.as_ref().map(|radio| radio.changes(now_ns))
     }
 
     /// Waits until the link is empty, at most `limit`, and returns whether it is.
@@ -188,12 +200,13 @@ fn start_direction(
     direction: Direction,
     [from, to]: [u32; 2],
     flows: FlowNumbers,
+    radio: Option<&Radio>,
 ) -> io::Result<(DirectionThread, DirectionInfo)> {
     let spec = match direction {
         Direction::Up => &setup.network.up,
         Direction::Down => &setup.network.down,
     };
-    let path = Path::new(spec, direction, setup.seed);
+    let path = Path::with_radio(spec, direction, setup.seed, radio);
     let late_bound_ns = LATE_MIN_NS.max(path.delay_ns() / LATE_SHARE);
 
     let frame_len = setup.network.mtu as usize + ETHERNET_LEN;
