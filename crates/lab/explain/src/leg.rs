@@ -3,6 +3,8 @@
 use link::tap::TapRecord;
 use link::{PathSpec, RateSpec};
 
+use crate::Part;
+
 /// A link delivers a packet at most so much later than its model says, unless it was closed.
 const LATE_NS: u64 = 1_000_000;
 
@@ -13,8 +15,8 @@ pub struct Leg {
     pub(crate) delay_ns: u64,
     jitter_ns: u64,
     rate: Rate,
-    /// The link is closed at times.
-    has_gate: bool,
+    /// The reason why packets wait at times although the bottleneck is free; `None` if they never do.
+    pub(crate) held_by: Option<Part>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +45,17 @@ impl Leg {
             RateSpec::Constant { bps } => Rate::Bps(bps.get()),
             RateSpec::Trace(_) => Rate::Varying,
         };
+        let held_by = match (&path.radio, &path.gate) {
+            // A trace has outages of its own.
+            _ if matches!(rate, Rate::Varying) => None,
+            (Some(_), _) => Some(Part::Radio),
+            (None, Some(_)) => Some(Part::LinkClosed),
+            (None, None) => None,
+        };
         Leg {
             delay_ns: path.delay_ns,
             jitter_ns: path.jitter_ns,
-            // A trace has outages of its own.
-            has_gate: path.gate.is_some() && !matches!(rate, Rate::Varying),
+            held_by,
             rate,
         }
     }
@@ -58,7 +66,7 @@ impl Leg {
             delay_ns,
             jitter_ns: 0,
             rate: Rate::Varying,
-            has_gate: false,
+            held_by: None,
         }
     }
 
@@ -77,10 +85,11 @@ impl Leg {
         let longest_ns = self.delay_ns.saturating_add(self.jitter_ns);
         let shown_ns = packet.departure_ns.saturating_sub(longest_ns);
         let shown_begin_ns = shown_ns.saturating_sub(takes_ns);
-        let was_closed =
-            self.has_gate && was_delivered && shown_begin_ns > free_ns.saturating_add(LATE_NS);
+        let was_held = self.held_by.is_some()
+            && was_delivered
+            && shown_begin_ns > free_ns.saturating_add(LATE_NS);
         let begin_ns = match self.rate {
-            _ if was_closed => shown_begin_ns,
+            _ if was_held => shown_begin_ns,
             Rate::Unlimited => packet.arrival_ns,
             Rate::Bps(_) | Rate::Varying => free_ns,
         };

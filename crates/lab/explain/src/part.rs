@@ -42,6 +42,8 @@ pub enum Part {
     LinkBusyOthers,
     /// The link carried nothing: an outage or a handover.
     LinkClosed,
+    /// The phone's radio slept, or was being promoted.
+    Radio,
     /// The round trip in which acknowledgements told of a loss (RFC 5681 section 3.2, RFC 9002 section 6.1).
     LossFast,
     /// A timer told of a loss, with the round trip before it (RFC 6298, RFC 9002 section 6.2).
@@ -56,7 +58,7 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order in which they are shown.
-    pub const ALL: [Part; 23] = [
+    pub const ALL: [Part; 24] = [
         Part::TcpHandshake,
         Part::TlsHandshake,
         Part::QuicHandshake,
@@ -74,6 +76,7 @@ impl Part {
         Part::LinkBusyCopies,
         Part::LinkBusyOthers,
         Part::LinkClosed,
+        Part::Radio,
         Part::LossFast,
         Part::LossTimer,
         Part::Timer,
@@ -102,6 +105,7 @@ impl Part {
             Part::LinkBusyCopies => "link_busy_copies",
             Part::LinkBusyOthers => "link_busy_others",
             Part::LinkClosed => "link_closed",
+            Part::Radio => "radio",
             Part::ConnectionBusy => "connection_busy",
             Part::LossFast => "loss_fast",
             Part::LossTimer => "loss_timer",

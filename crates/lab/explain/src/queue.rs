@@ -49,7 +49,8 @@ impl Walk<'_> {
             packet if packet.first_copy.is_some() => Part::LinkBusyCopies,
             _ => Part::LinkBusy,
         };
+        let held_by = packet.held_by;
         self.charge(packet.begin_ns.max(from_ns), part, Some(number));
-        self.charge(from_ns, Part::LinkClosed, Some(number));
+        self.charge(from_ns, held_by, Some(number));
     }
 }

@@ -1,6 +1,6 @@
 //! Links that close, and queues in which others stand.
 
-use link::{Gate, OnClose};
+use link::{Begins, Gate, OnClose, RadioSpec, RadioStateSpec};
 
 use super::*;
 
@@ -26,6 +26,50 @@ fn a_queue_that_a_packet_did_not_stand_in_costs_it_nothing() {
     // What it found in the queue.
     let others = 32_000 + 100 * 1_440 * 800 - 100 * MS;
     assert_eq!(parts[Part::LinkBusyOthers], others, "{parts:?}");
+}
+
+/// A request that wakes a radio up, which takes 300 ms, and a response that then finds it awake.
+#[test]
+fn a_promotion_is_the_radios() {
+    let asleep = |name: &str, after_ns, promotion_ns| RadioStateSpec {
+        name: name.to_owned(),
+        after_ns,
+        promotion_ns,
+        ..RadioStateSpec::default()
+    };
+    let states = vec![asleep("on", 0, 0), asleep("off", 1, 300 * MS)];
+    for rate in [RateSpec::Unlimited, RateSpec::constant(10_000_000)] {
+        let takes = |bytes: u64| match rate {
+            RateSpec::Unlimited => 0,
+            _ => (bytes + 40) * 800,
+        };
+        let mut tape = Tape::new(Transport::Tcp);
+        tape.rate = rate.clone();
+        tape.open(0);
+        let start = 490 * MS;
+        tape.send(Up, start, 200);
+        let asked = start + 300 * MS + takes(200) + DELAY;
+        tape.last().departure_ns = asked;
+        let end = tape.send(Down, asked + 10 * MS, 150);
+        let path = PathSpec {
+            delay_ns: DELAY,
+            rate: rate.clone(),
+            radio: Some(RadioSpec::new(Begins::Idle, states.clone()).unwrap()),
+            ..PathSpec::default()
+        };
+        let crossings = Crossings::of(&tape.packets, Leg::of(&path), Leg::of(&path));
+        let parts = crossings
+            .path(&Request {
+                served: served(asked, asked + 10 * MS),
+                ..request(Transport::Tcp, start, end)
+            })
+            .parts();
+        assert_eq!(parts[Part::Radio], 300 * MS, "{parts:?}");
+        assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
+        assert_eq!(parts[Part::Server], 10 * MS, "{parts:?}");
+        assert_eq!(parts[Part::LinkClosed], 0, "{parts:?}");
+        assert_eq!(parts[Part::LinkBusy], takes(200) + takes(150), "{parts:?}");
+    }
 }
 
 /// A response that a closed link holds for 200 ms.

@@ -22,6 +22,7 @@ pub(crate) fn part_words(part: Part) -> &'static str {
         Part::LinkBusyCopies => "link busy (copies)",
         Part::LinkBusyOthers => "link busy (others)",
         Part::LinkClosed => "link closed",
+        Part::Radio => "radio asleep",
         Part::ConnectionBusy => "connection busy",
         Part::LossFast => "fast loss recovery",
         Part::LossTimer => "loss recovery by timer",
