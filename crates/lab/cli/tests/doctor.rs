@@ -81,6 +81,11 @@ fn detects_stray_packets_that_take_the_losses_of_others() {
 }
 
 #[test]
+fn detects_a_radio_that_never_sleeps() {
+    assert_detects("radio", "radio", "lte: one-way delay, a ping every 15 s");
+}
+
+#[test]
 fn detects_a_link_starved_of_cpu_time() {
     let Some(hogs) = Hogs::start() else {
         return testing::skip("real-time priority is not allowed; run as root");

@@ -43,6 +43,8 @@ enum Only {
     Losses,
     /// The reasons for the time of calls, where they are known
     Causes,
+    /// The radios of the built-in networks, in half a minute
+    Radio,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -53,6 +55,7 @@ enum FaultArg {
     Nagle,
     Syn,
     Stray,
+    Radio,
 }
 
 #[derive(Serialize)]
@@ -76,6 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             Only::Accounting => Part::Accounting,
             Only::Losses => Part::Losses,
             Only::Causes => Part::Causes,
+            Only::Radio => Part::Radio,
         }),
         fault: args.fault.map(|fault| match fault {
             FaultArg::Gso => Fault::Gso,
@@ -84,6 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
             FaultArg::Nagle => Fault::Nagle,
             FaultArg::Syn => Fault::Syn,
             FaultArg::Stray => Fault::Stray,
+            FaultArg::Radio => Fault::Radio,
         }),
     };
     let bar = progress::waiting("checking");

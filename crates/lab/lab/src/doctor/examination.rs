@@ -36,6 +36,8 @@ pub enum Fault {
     Syn,
     /// Late packets of an earlier connection take part in the numbering of flows.
     Stray,
+    /// The radio never sleeps.
+    Radio,
 }
 
 /// A stack whose behaviour is known well enough to check the lab with.

@@ -3,7 +3,7 @@
 //! A new connection takes 3 round trips to the first byte over TCP with TLS 1.3 and 2 over QUIC. It takes 1 with early
 //! data or when warm (RFC 8446, RFC 9001). A long certificate chain costs QUIC a third (RFC 9000). A saturated link
 //! carries its rate times the payload's share of each packet. The tap counts the packets that the kernel counts. Two
-//! cells with the same seed lose the same packets. Time whose cause is known is charged to that cause. A lab that gets
+//! cells with the same seed lose the same packets. Time whose cause is known is charged to that cause. A radio that slept wakes up as late as its states say. A lab that gets
 //! these wrong cannot be trusted with anything else. So every run checks some of them first, and `commute doctor`
 //! checks all.
 
@@ -17,6 +17,7 @@ mod machine;
 mod network_check;
 mod physics;
 mod probes;
+mod radio;
 mod replay;
 mod udp_probe;
 
@@ -58,6 +59,8 @@ pub enum Part {
     Losses,
     /// The reasons for the time of calls, where they are known.
     Causes,
+    /// The radios of the built-in networks.
+    Radio,
 }
 
 impl Lab {
@@ -103,6 +106,9 @@ impl Lab {
         }
         if wanted(Part::Causes) {
             add(causes::known(&mut examination));
+        }
+        if wanted(Part::Radio) {
+            add(radio::known(&self.home.commute, options.fault));
         }
         if options.jobs > 1 {
             add(interference::shift(&mut examination, options.jobs));

@@ -210,7 +210,7 @@ fn measure(
 }
 
 /// Returns what disturbed a window.
-fn noise(window: &Window) -> Vec<String> {
+pub(super) fn noise(window: &Window) -> Vec<String> {
     let mut audit = accounting::audit(window);
     add_shares(&mut audit, window, host::cores());
     objections(&audit)

@@ -1,0 +1,112 @@
+//! Checks the radio of every built-in network with pings to the phone, against the model's answers.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use link::{Direction, Network, builtin, find};
+use record::Check;
+
+use super::examination::{Fault, check, impossible};
+use super::network_check::noise;
+use super::probes::probe;
+use super::replay::replay;
+use super::udp_probe::{Arrivals, Train};
+use crate::bench;
+
+const SEED: u64 = 1;
+/// The longest promotion and cycle of the networks, and two wake-ups.
+const DRAIN: Duration = Duration::from_secs(4);
+/// Two wake-ups of a machine that is not busy. One cycle of DRX is 40 ms or more.
+const MARGIN_MS: f64 = 2.0;
+/// A ping that finds the radio awake, and one that finds it in its last state.
+const PINGS: [(&str, Train); 2] = [("100 ms", train(100, 30)), ("15 s", train(15_000, 2))];
+
+const fn train(spacing_ms: u64, count: u32) -> Train {
+    Train {
+        payload_bytes: 56,
+        spacing_ns: spacing_ms * 1_000_000,
+        count,
+        drain: DRAIN,
+    }
+}
+
+/// Measures the networks side by side, each on a bench of its own: almost all of the time is spent waiting.
+pub(super) fn known(exe: &Path, fault: Option<Fault>) -> Vec<Check> {
+    let networks = builtin().iter().filter_map(|(name, _)| find(name).ok());
+    let networks = networks.filter(|network| network.down.radio.is_some());
+    thread::scope(|scope| {
+        let pinged = |network| scope.spawn(move || pings(exe, &network, fault));
+        let threads: Vec<_> = networks.map(pinged).collect();
+        let checks = threads.into_iter().map(|thread| {
+            let failed = |_| vec![impossible("radio", &"the thread of a network panicked")];
+            thread.join().unwrap_or_else(failed)
+        });
+        checks.flatten().collect()
+    })
+}
+
+fn pings(exe: &Path, network: &Network, fault: Option<Fault>) -> Vec<Check> {
+    let mut emulated = network.clone();
+    if fault == Some(Fault::Radio) {
+        (emulated.up.radio, emulated.down.radio) = (None, None);
+    }
+    let ping = |(every, train): &(&str, Train)| {
+        let name = format!("{}: one-way delay, a ping every {every}", network.name);
+        let measure = || match last_delays(exe, [network, &emulated], train) {
+            Ok(Delays {
+                expected_ms,
+                measured_ms,
+                noise,
+            }) => {
+                let check = check(name.clone(), expected_ms, measured_ms, MARGIN_MS, "ms");
+                (check, noise)
+            }
+            Err(e) => (impossible(&name, &e), Vec::new()),
+        };
+        let (check, noise) = measure();
+        match check.pass || noise.is_empty() {
+            true => check,
+            false => measure().0,
+        }
+    };
+    PINGS.iter().map(ping).collect()
+}
+
+/// The delay of a train's last ping; not a number if it did not arrive.
+struct Delays {
+    expected_ms: f64,
+    measured_ms: f64,
+    /// What disturbed the measurement.
+    noise: Vec<String>,
+}
+
+/// Sends a train to the phone of the emulated network, and asks the model of the other for the same pings.
+fn last_delays(
+    exe: &Path,
+    [network, emulated]: [&Network; 2],
+    train: &Train,
+) -> Result<Delays, String> {
+    let mut bench = bench::start(exe).map_err(|e| e.to_string())?;
+    bench
+        .set_network(emulated, SEED)
+        .map_err(|e| e.to_string())?;
+    let (measured, window) = probe(&mut bench, Direction::Down, train)?;
+    let model = replay(
+        &network.down,
+        Direction::Down,
+        SEED,
+        train,
+        &measured.sent_ns,
+        window.started_ns,
+    );
+    let last_ms = |arrivals: &Arrivals| {
+        let last = arrivals.arrived.iter().find(|a| a.index + 1 == train.count);
+        last.map_or(f64::NAN, |a| a.delay_ns as f64 / 1e6)
+    };
+    Ok(Delays {
+        expected_ms: last_ms(&model),
+        measured_ms: last_ms(&measured),
+        noise: noise(&window),
+    })
+}
