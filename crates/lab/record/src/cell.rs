@@ -9,6 +9,7 @@ use crate::call::{Call, CallResult};
 use crate::connection::ConnectionSettings;
 use crate::host::Machine;
 use crate::load::Load;
+use crate::radio::RadioChange;
 use crate::timeline::Timeline;
 
 /// One attempt of a cell: the content of `cells/<id>.<invocation>.<attempt>.json`.
@@ -55,6 +56,9 @@ pub struct Cell<C = Vec<Call>> {
     /// How requests reached the user's own server; absent where the lab started one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<Relay>,
+    /// The states of the network's radio in order of time; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub radio: Vec<RadioChange>,
     /// CLOCK_MONOTONIC at the first step.
     pub started_ns: u64,
     /// Time from the first step to the last row.
@@ -158,6 +162,7 @@ impl<C> Cell<C> {
             stack: self.stack,
             machine: self.machine,
             relay: self.relay,
+            radio: self.radio,
             started_ns: self.started_ns,
             took_ns: self.took_ns,
         }

@@ -36,6 +36,7 @@ mod merge;
 mod packets;
 mod path;
 mod proof;
+mod radio;
 mod run;
 mod schema;
 mod store;
@@ -55,6 +56,7 @@ pub use merge::MergeError;
 pub use packets::{LossComparison, PacketSeries};
 pub use path::{CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 pub use proof::Proof;
+pub use radio::RadioChange;
 pub use run::{
     Arm, Check, ExternalServer, FORMAT, Group, Level, Network, Planned, PlannedCall, Position, Run,
     ServerOption, Settings,

@@ -89,6 +89,7 @@ pub(super) fn collect(
         rows: output.rows,
         log,
         relay: travelled.map(|travelled| travelled.relay),
+        radio: Vec::new(),
         tap: output.tap,
         started_ns: output.run_ns,
         took_ns: output.took_ns,

@@ -20,6 +20,7 @@ mod own_files;
 pub(crate) mod packets;
 pub(crate) mod process;
 mod processes;
+mod radio;
 pub(crate) mod refusals;
 pub(crate) mod scratch;
 pub(crate) mod server_process;
@@ -56,6 +57,7 @@ use exclusion::{Access, Permit};
 use external::External;
 use measured::Measured;
 use processes::Processes;
+use radio::radio;
 use scratch::Scratch;
 use server_process::{ServerOptions, ServerProcess};
 use server_side::ServerSide;
@@ -152,6 +154,7 @@ impl CellRun<'_> {
         let traffic = Traffic::of(&output.tap).with_clock_step(output.window.clock_step_ns);
         let claim = self.claim(destinations, &output.hello, output.run_ns, traffic);
         let mut measured = collect(output, &claim, key)?;
+        measured.radio = radio(&measured, self.network);
         critical_path::explain_calls(&mut measured, self.network, self.captures.paths);
         Ok(measured)
     }

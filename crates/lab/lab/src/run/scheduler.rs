@@ -81,6 +81,7 @@ impl Attempt<'_> {
             connections: Vec::new(),
             stack: Stack::default(),
             machine: None,
+            radio: Vec::new(),
             relay: None,
             started_ns,
             took_ns: monotonic_ns().saturating_sub(started_ns),

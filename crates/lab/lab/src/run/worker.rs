@@ -178,6 +178,7 @@ impl<'a> Worker<'a> {
         cell.connections = m.connections;
         cell.stack = m.stack;
         cell.relay = m.relay;
+        cell.radio = m.radio;
         cell.started_ns = m.started_ns;
         cell.took_ns = m.took_ns;
     }

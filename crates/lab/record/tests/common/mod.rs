@@ -194,6 +194,10 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
             cores: 2,
         }),
         relay: None,
+        radio: vec![RadioChange {
+            at_ns: 0,
+            state: "idle".to_owned(),
+        }],
         started_ns: 1_000,
         took_ns: 11_000_000_000,
     }
