@@ -17,6 +17,9 @@ pub const SYN: u8 = 0x02;
 /// The flag ACK.
 pub const ACK: u8 = 0x10;
 
+/// The fixed bit of QUIC's headers, which either end may clear once it knows that the other allows it (RFC 9287).
+pub const QUIC_FIXED_BIT: u8 = 0x40;
+
 /// One packet, as seen by the link. Times are CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TapRecord {
@@ -92,6 +95,14 @@ impl TapRecord {
     /// Returns how many of TCP's sequence numbers it uses: one for each byte, SYN and FIN (RFC 9293 section 3.4).
     pub fn sequence_length(&self) -> u32 {
         u32::from(self.payload_bytes) + (self.tcp_flags & (SYN | FIN)).count_ones()
+    }
+
+    /// Returns the form and the type of a packet of QUIC version 1 by its first byte, whose low half is protected: 0xc0 of
+    /// an Initial, 0xd0 of 0-RTT, 0xe0 of a Handshake packet, 0xf0 of a Retry (RFC 9000 section 17.2); `None` for short
+    /// headers, other protocols and without payload.
+    pub fn quic_type(&self) -> Option<u8> {
+        let is_long = self.protocol == UDP && self.first_byte & 0x80 != 0;
+        is_long.then_some((self.first_byte | QUIC_FIXED_BIT) & 0xf0)
     }
 
     /// Encodes the record: the fields in order of declaration, little-endian. The last six bytes are the options: the

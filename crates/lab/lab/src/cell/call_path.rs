@@ -84,7 +84,7 @@ fn kind(packet: &TapRecord) -> Option<PacketKind> {
         TCP if packet.tcp_flags & SYN != 0 => Some(PacketKind::Syn),
         TCP if packet.tcp_flags & FIN != 0 => Some(PacketKind::Fin),
         TCP => None,
-        _ => match packet.first_byte & 0xf0 {
+        _ => match packet.quic_type()? {
             0xc0 => Some(PacketKind::QuicInitial),
             0xd0 => Some(PacketKind::QuicZeroRtt),
             0xe0 => Some(PacketKind::QuicHandshake),
@@ -228,6 +228,9 @@ mod tests {
         assert_eq!(kind(&udp(0xe1)), Some(PacketKind::QuicHandshake));
         assert_eq!(kind(&udp(0xf0)), Some(PacketKind::QuicRetry));
         assert_eq!(kind(&udp(0x43)), None);
+        // RFC 9287 lets the second bit vary.
+        assert_eq!(kind(&udp(0x8b)), Some(PacketKind::QuicInitial));
+        assert_eq!(kind(&udp(0x03)), None);
         let up = |flags| kind(&tcp(Direction::Up, flags, 0, 0));
         assert_eq!(up(SYN | ACK), Some(PacketKind::Syn));
         assert_eq!(up(FIN | ACK), Some(PacketKind::Fin));

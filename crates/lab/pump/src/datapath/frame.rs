@@ -11,6 +11,7 @@ pub(crate) const UDP_CHECKSUM: usize = 6;
 const MAX_EXTENSIONS: usize = 4;
 const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
+const QUIC_V1: u32 = 1;
 /// RFC 9369; its Initials have a type of their own.
 const QUIC_V2: u32 = 0x6b33_43cf;
 pub(crate) const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
@@ -186,7 +187,15 @@ fn quic_initial(payload: &[u8]) -> Option<&[u8]> {
     let (version, rest) = rest.split_first_chunk::<4>()?;
     let version = u32::from_be_bytes(*version);
     let initial = if version == QUIC_V2 { 0xd0 } else { 0xc0 };
-    if first & 0xf0 != initial || version == 0 {
+    // A client that knows the server may clear the fixed bit (RFC 9287). Other protocols begin like that, too.
+    let fixed = match version {
+        QUIC_V1 | QUIC_V2 => 0,
+        _ => link::tap::QUIC_FIXED_BIT,
+    };
+    if (first | link::tap::QUIC_FIXED_BIT) & 0xf0 != initial
+        || first & fixed != fixed
+        || version == 0
+    {
         return None;
     }
     let (dcid_len, rest) = rest.split_first()?;
@@ -399,6 +408,18 @@ mod tests {
             assert_eq!(long(first, version, &[1]), None, "{first:#x}, {version:#x}");
         }
         assert!(long(0xd3, QUIC_V2, &[1]).is_some());
+        // Without the fixed bit: RFC 9287 in a version that has it, or another protocol, e.g. RTP.
+        assert_eq!(long(0x8b, 1, &[1, 2]), long(0xc3, 1, &[1, 2]));
+        assert!(long(0x93, QUIC_V2, &[1]).is_some());
+        for (first, version) in [
+            (0x93, 1),
+            (0xa3, 1),
+            (0x83, 0x60_2000),
+            (0x43, 1),
+            (0x03, 1),
+        ] {
+            assert_eq!(long(first, version, &[1]), None, "{first:#x}, {version:#x}");
+        }
         for payload in [&[0x43, 1, 2, 3][..], &[0xc3, 0, 0, 0, 1, 20], &[]] {
             assert_eq!(parse(&datagram(payload)).opening, None, "{payload:?}");
         }
