@@ -70,7 +70,7 @@ impl Scene {
         let tap: Vec<TapRecord> = tap.collect();
         let leg = Leg::of_unknown_rate(rtt_ns / 2);
         Scene {
-            crossings: Crossings::of(&tap, leg, leg),
+            crossings: Crossings::of(&tap, &leg, &leg),
             full: connections.iter().map(|(of, _)| of.surely_full).collect(),
             transits,
             rtt_ns,

@@ -47,7 +47,7 @@ fn main() {
         });
         let times = (0..ROUNDS).map(|_| {
             let begun = Instant::now();
-            let path = Crossings::of(&tap, leg, leg).path(&request);
+            let path = Crossings::of(&tap, &leg, &leg).path(&request);
             assert!(path.steps.len() > 2);
             begun.elapsed()
         });

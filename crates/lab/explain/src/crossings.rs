@@ -24,7 +24,7 @@ pub struct Crossings {
 impl Crossings {
     /// Returns the crossings of a cell's packets in the order of their arrival, over the legs up and down. Strays, and
     /// packets that are neither TCP nor UDP, are left out.
-    pub fn of(tap: &[TapRecord], up: Leg, down: Leg) -> Crossings {
+    pub fn of(tap: &[TapRecord], up: &Leg, down: &Leg) -> Crossings {
         let mut crossings = Crossings {
             packets: Vec::with_capacity(tap.len()),
             flows: Vec::new(),

@@ -1,7 +1,7 @@
 //! The bottleneck of one direction of the link.
 
 use link::tap::TapRecord;
-use link::{PathSpec, RateSpec};
+use link::{Direction, PathSpec, RadioChange, RadioState, RateSpec};
 
 use crate::Part;
 
@@ -9,7 +9,7 @@ use crate::Part;
 const LATE_NS: u64 = 1_000_000;
 
 /// One direction of the link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Leg {
     /// Delay after the bottleneck.
     pub(crate) delay_ns: u64,
@@ -17,6 +17,8 @@ pub struct Leg {
     rate: Rate,
     /// The reason why packets wait at times although the bottleneck is free; `None` if they never do.
     pub(crate) held_by: Option<Part>,
+    /// When the radio had woken up, as if packets met it when they arrive at the link.
+    woke_ns: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +58,21 @@ impl Leg {
             delay_ns: path.delay_ns,
             jitter_ns: path.jitter_ns,
             held_by,
+            woke_ns: Vec::new(),
             rate,
         }
+    }
+
+    /// Returns the leg in a window in which the radio changed its state so.
+    pub fn with_radio(mut self, direction: Direction, changes: &[RadioChange]) -> Leg {
+        // Packets to the phone meet it after their delay.
+        let before_ns = match direction {
+            Direction::Up => 0,
+            Direction::Down => self.delay_ns,
+        };
+        let woke = changes.iter().filter(|c| c.state == RadioState::At(0));
+        self.woke_ns = woke.map(|c| c.at_ns.saturating_sub(before_ns)).collect();
+        self
     }
 
     /// Returns a leg of which only the least delay is known. When a packet departed shows when it left the bottleneck.
@@ -67,6 +82,7 @@ impl Leg {
             jitter_ns: 0,
             rate: Rate::Varying,
             held_by: None,
+            woke_ns: Vec::new(),
         }
     }
 
@@ -85,13 +101,18 @@ impl Leg {
         let longest_ns = self.delay_ns.saturating_add(self.jitter_ns);
         let shown_ns = packet.departure_ns.saturating_sub(longest_ns);
         let shown_begin_ns = shown_ns.saturating_sub(takes_ns);
-        let was_held = self.held_by.is_some()
-            && was_delivered
-            && shown_begin_ns > free_ns.saturating_add(LATE_NS);
-        let begin_ns = match self.rate {
-            _ if was_held => shown_begin_ns,
-            Rate::Unlimited => packet.arrival_ns,
-            Rate::Bps(_) | Rate::Varying => free_ns,
+        let was_late = was_delivered && shown_begin_ns > free_ns.saturating_add(LATE_NS);
+        let held_until_ns = match self.held_by {
+            Some(Part::Radio) => self.woke_after(packet.arrival_ns).filter(|&woke_ns| {
+                woke_ns > free_ns && shown_begin_ns.saturating_add(LATE_NS) >= woke_ns
+            }),
+            Some(_) => Some(shown_begin_ns),
+            None => None,
+        };
+        let begin_ns = match (self.rate, held_until_ns.filter(|_| was_late)) {
+            (_, Some(until_ns)) => until_ns,
+            (Rate::Unlimited, None) => packet.arrival_ns,
+            (Rate::Bps(_) | Rate::Varying, None) => free_ns,
         };
         let left_ns = begin_ns.saturating_add(takes_ns);
         Service {
@@ -101,6 +122,14 @@ impl Leg {
                 _ => left_ns,
             },
         }
+    }
+}
+
+impl Leg {
+    /// Returns when the radio woke up next after a time, if it did.
+    fn woke_after(&self, at_ns: u64) -> Option<u64> {
+        let next = self.woke_ns.partition_point(|&woke_ns| woke_ns <= at_ns);
+        self.woke_ns.get(next).copied()
     }
 }
 
@@ -178,6 +207,44 @@ mod tests {
             assert_eq!(served, expected, "{text}");
         }
     }
+
+    /// The packet of `service`, where the radio had woken up at these times in ms.
+    #[test]
+    fn a_radio_holds_packets_until_it_has_woken_up() {
+        let changes = |times: &[u64]| -> Vec<RadioChange> {
+            let change = |&at_ms| RadioChange {
+                at_ns: at_ms * MS,
+                state: RadioState::At(0),
+            };
+            times.iter().map(change).collect()
+        };
+        let leg = |direction, times: &[u64]| {
+            let leg = Leg {
+                delay_ns: 20 * MS,
+                jitter_ns: 0,
+                rate: Rate::Bps(1_000_000),
+                held_by: Some(Part::Radio),
+                woke_ns: Vec::new(),
+            };
+            leg.with_radio(direction, &changes(times))
+        };
+        let cases: [(Direction, &[u64], u64, [u64; 2]); 6] = [
+            (Direction::Up, &[50, 150], 180, [150, 160]),
+            // It left before the radio woke up, so a small one that needed no promotion.
+            (Direction::Up, &[50, 150], 130, [100, 110]),
+            // It left long after, so that something else held it, too.
+            (Direction::Up, &[150], 190, [150, 160]),
+            (Direction::Up, &[50], 190, [100, 110]),
+            // At the phone 20 ms later.
+            (Direction::Down, &[110, 170], 180, [150, 160]),
+            (Direction::Up, &[], 180, [100, 110]),
+        ];
+        for (direction, times, departure_ms, expected) in cases {
+            let served = served_by(&leg(direction, times), departure_ms * MS, true);
+            assert_eq!(served, expected, "{direction:?} {times:?} {departure_ms}");
+        }
+    }
+
     #[test]
     fn a_departure_shows_when_a_packet_left_a_link_of_unknown_rate() {
         let leg = Leg::of_unknown_rate(20 * MS);

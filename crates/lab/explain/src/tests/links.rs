@@ -1,6 +1,6 @@
 //! Links that close, and queues in which others stand.
 
-use link::{Begins, Gate, OnClose, RadioSpec, RadioStateSpec};
+use link::{Begins, Gate, OnClose, RadioChange, RadioSpec, RadioState, RadioStateSpec};
 
 use super::*;
 
@@ -28,17 +28,25 @@ fn a_queue_that_a_packet_did_not_stand_in_costs_it_nothing() {
     assert_eq!(parts[Part::LinkBusyOthers], others, "{parts:?}");
 }
 
-/// A request that wakes a radio up, which takes 300 ms, and a response that then finds it awake.
+/// A request that wakes a radio up, which takes 300 ms, and a response that finds it awake or, by its log, asleep.
 #[test]
 fn a_promotion_is_the_radios() {
-    let asleep = |name: &str, after_ns, promotion_ns| RadioStateSpec {
-        name: name.to_owned(),
-        after_ns,
-        promotion_ns,
+    let off = RadioStateSpec {
+        name: "off".to_owned(),
+        after_ns: 1,
+        promotion_ns: 300 * MS,
         ..RadioStateSpec::default()
     };
-    let states = vec![asleep("on", 0, 0), asleep("off", 1, 300 * MS)];
-    for rate in [RateSpec::Unlimited, RateSpec::constant(10_000_000)] {
+    let on = RadioStateSpec {
+        name: "on".to_owned(),
+        ..RadioStateSpec::default()
+    };
+    let radio = RadioSpec::new(Begins::Idle, vec![on, off]).unwrap();
+    for (rate, asleep_ms) in [
+        (RateSpec::Unlimited, 0),
+        (RateSpec::constant(10_000_000), 0),
+        (RateSpec::constant(10_000_000), 70),
+    ] {
         let takes = |bytes: u64| match rate {
             RateSpec::Unlimited => 0,
             _ => (bytes + 40) * 800,
@@ -50,21 +58,30 @@ fn a_promotion_is_the_radios() {
         tape.send(Up, start, 200);
         let asked = start + 300 * MS + takes(200) + DELAY;
         tape.last().departure_ns = asked;
-        let end = tape.send(Down, asked + 10 * MS, 150);
+        let responded = asked + 10 * MS;
+        let end = tape.send(Down, responded, 150) + asleep_ms * MS;
+        tape.last().departure_ns = end;
         let path = PathSpec {
             delay_ns: DELAY,
             rate: rate.clone(),
-            radio: Some(RadioSpec::new(Begins::Idle, states.clone()).unwrap()),
+            radio: Some(radio.clone()),
             ..PathSpec::default()
         };
-        let crossings = Crossings::of(&tape.packets, Leg::of(&path), Leg::of(&path));
+        // The second time it has come most of the way to the phone when it finds the radio asleep.
+        let second = responded + DELAY + asleep_ms * MS;
+        let woke = [start + 300 * MS, second].map(|at_ns| RadioChange {
+            at_ns,
+            state: RadioState::At(0),
+        });
+        let leg = |direction| Leg::of(&path).with_radio(direction, &woke);
+        let crossings = Crossings::of(&tape.packets, &leg(Up), &leg(Down));
         let parts = crossings
             .path(&Request {
-                served: served(asked, asked + 10 * MS),
+                served: served(asked, responded),
                 ..request(Transport::Tcp, start, end)
             })
             .parts();
-        assert_eq!(parts[Part::Radio], 300 * MS, "{parts:?}");
+        assert_eq!(parts[Part::Radio], (300 + asleep_ms) * MS, "{parts:?}");
         assert_eq!(parts[Part::Exchange], RTT, "{parts:?}");
         assert_eq!(parts[Part::Server], 10 * MS, "{parts:?}");
         assert_eq!(parts[Part::LinkClosed], 0, "{parts:?}");
@@ -98,7 +115,7 @@ fn an_outage_is_not_a_busy_link() {
             gate: Some(gate),
             ..PathSpec::default()
         };
-        let crossings = Crossings::of(&tape.packets, Leg::of(&path), Leg::of(&path));
+        let crossings = Crossings::of(&tape.packets, &Leg::of(&path), &Leg::of(&path));
         let parts = crossings
             .path(&Request {
                 served: served(asked, asked + 10 * MS),

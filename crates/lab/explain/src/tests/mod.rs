@@ -198,7 +198,7 @@ impl Tape {
         });
         let mut packets = self.packets.clone();
         packets.sort_by_key(|packet| packet.arrival_ns);
-        Crossings::of(&packets, leg, leg)
+        Crossings::of(&packets, &leg, &leg)
     }
 
     fn parts(&self, request: &Request<'_>) -> Parts {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use driver::protocol::{Clock, Protocol, Row};
 use explain::{Crossings, Http, Leg, Request, SenderLog, SenderSample, Served};
-use link::Network;
 use link::window::{Socket, Window};
+use link::{Direction, Network};
 use proof::Log;
 use record::CallResult;
 use record::server_log::ServerEvent;
@@ -24,8 +24,10 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
     if measured.clock != Clock::Monotonic {
         return;
     }
-    let (up, down) = (Leg::of(&network.up), Leg::of(&network.down));
-    let crossings = Crossings::of(&measured.tap, up, down);
+    let radio = &measured.window.radio.changes;
+    let up = Leg::of(&network.up).with_radio(Direction::Up, radio);
+    let down = Leg::of(&network.down).with_radio(Direction::Down, radio);
+    let crossings = Crossings::of(&measured.tap, &up, &down);
     let rows: HashMap<u32, &Row> = measured.rows.iter().map(|row| (row.id, row)).collect();
     // A log that cannot be true has failed the proof already.
     let Ok(log) = Log::new(&measured.log) else {
