@@ -1,5 +1,5 @@
 //! `release/pack`: wheels, npm packages and Debian packages carry the binary, and the same binary gives the same bytes. A
-//! script stands for the binary.
+//! script stands for the binary. `release/common`: tarballs and hashes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -246,5 +246,70 @@ fn other_folders_are_refused() {
             .stderr_contains(&format!(
                 "commute-1.2.3-{target} is not commute-X.Y.Z-TARGET"
             ));
+    }
+}
+
+/// Runs lines of a shell in a folder with the functions of `release/common`, for version 1.2.3.
+fn run_with_common(folder: &Path, lines: &str) -> CommandOutput {
+    let mut command = Command::new("sh");
+    let head = "{ . \"$0\"; } 2>/dev/null; set -eu; version=1.2.3; SOURCE_DATE_EPOCH=1700000000";
+    command.args(["-c", &format!("{head}\n{lines}")]);
+    command
+        .arg(repository().join("release/common"))
+        .current_dir(folder);
+    CommandOutput::of(command)
+}
+
+#[test]
+fn tarballs_are_the_same_whatever_the_mode_mask_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines = "for mask in 022 077; do
+            (umask $mask; mkdir -p $mask/x/man dist; echo 1 >$mask/x/man/a.1; echo 2 >$mask/x/commute; chmod u+x $mask/x/commute)
+            archive $mask x
+            mv dist/x.tar.gz $mask.tar.gz
+        done
+        cmp 022.tar.gz 077.tar.gz
+        tar -tvf 077.tar.gz
+        ls dist";
+    let list = run_with_common(dir.path(), lines).exits_with(0).stdout;
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), 4, "{list}");
+    for (line, (mode, name)) in lines.iter().zip([
+        ("drwxr-xr-x", "x/"),
+        ("-rwxr-xr-x", "x/commute"),
+        ("drwxr-xr-x", "x/man/"),
+        ("-rw-r--r--", "x/man/a.1"),
+    ]) {
+        assert!(line.starts_with(mode) && line.ends_with(name), "{list}");
+    }
+}
+
+#[test]
+fn a_tarball_without_its_folder_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    run_with_common(dir.path(), "mkdir dist; archive . missing; echo made")
+        .exits_with(1)
+        .stderr_contains("missing: Cannot stat");
+    assert_eq!(file_names(&dir.path().join("dist")), Vec::<String>::new());
+}
+
+#[test]
+fn files_of_another_version_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    run_with_common(dir.path(), "refuse_others").exits_with(0);
+    let dist = dir.path().join("dist");
+    for target in ["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl"] {
+        pack(&unpacked(dir.path(), target), &dist).exits_with(0);
+    }
+    run_with_common(dir.path(), "write_hashes; refuse_others").exits_with(0);
+    for name in ["commute_1.2.2_amd64.deb", "commute-11.2.3.tgz"] {
+        let other = dist.join(name);
+        fs::write(&other, "").unwrap();
+        run_with_common(dir.path(), "refuse_others")
+            .exits_with(1)
+            .stderr_contains(&format!(
+                "not of version 1.2.3; move them away: dist/{name}"
+            ));
+        fs::remove_file(&other).unwrap();
     }
 }
