@@ -2,8 +2,10 @@ package commute.client;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Locale;
@@ -33,9 +35,36 @@ final class NativeLibrary {
                     accept();
                 } catch (UnsatisfiedLinkError error) {
                     missing = error.getMessage();
+                    loadPacked();
                 }
             }
             return loaded ? null : missing;
+        }
+    }
+
+    /** Loads the library for this machine that the jar has, if it has one. */
+    private static void loadPacked() {
+        String processor = System.getProperty("os.arch").equals("amd64") ? "x86_64" : System.getProperty("os.arch");
+        String name = "/META-INF/natives/linux-" + processor + "/lib" + NAME + ".so";
+        if (!System.getProperty("os.name").equals("Linux")) {
+            return;
+        }
+        try (InputStream packed = NativeLibrary.class.getResourceAsStream(name)) {
+            if (packed == null) {
+                return;
+            }
+            // Nobody else can write to it.
+            Path copy = Files.createTempFile(NAME, ".so");
+            try {
+                Files.copy(packed, copy, StandardCopyOption.REPLACE_EXISTING);
+                System.load(copy.toString());
+                accept();
+            } finally {
+                // It stays mapped.
+                Files.delete(copy);
+            }
+        } catch (IOException | UnsatisfiedLinkError error) {
+            missing = name + " cannot be loaded: " + error.getMessage();
         }
     }
 

@@ -35,6 +35,24 @@ final class LibraryTest {
     }
 
     @Test
+    void aLibraryThatTheJarHasIsUsedUnlessTheAppBringsOne() throws Exception {
+        String processor = System.getProperty("os.arch").equals("amd64") ? "x86_64" : System.getProperty("os.arch");
+        Path packed = folder.resolve("jar/META-INF/natives/linux-" + processor + "/" + LIBRARY.getName());
+        Files.createDirectories(packed.getParent());
+        Files.copy(LIBRARY.toPath(), packed);
+        Path jar = folder.resolve("jar");
+        List<String> said = runWith(jar, OneCall.class, folder.resolve("none"));
+        assertTrue(said.size() == 1 && !said.get(0).startsWith("plain"), said.toString());
+
+        Files.write(packed, "no library\n".getBytes(StandardCharsets.UTF_8));
+        said = runWith(jar, OneCall.class, folder.resolve("none"));
+        assertTrue(said.get(0).startsWith("plain.no_library: "), said.toString());
+        assertTrue(said.get(0).contains("/META-INF/natives/linux-" + processor), said.toString());
+        said = runWith(jar, OneCall.class, LIBRARY.getParentFile().toPath());
+        assertTrue(said.size() == 1 && !said.get(0).startsWith("plain"), said.toString());
+    }
+
+    @Test
     void aLibraryOfAnotherVersionIsNotUsed() throws Exception {
         Path source = folder.resolve("other.c");
         Files.write(source, ("#include <jni.h>\n"
@@ -87,12 +105,19 @@ final class LibraryTest {
 
     /** Runs a program in a JVM that finds libraries only in {@code libraries}; returns what it says. */
     private static List<String> run(Class<?> program, Path libraries, String... arguments) throws Exception {
+        return runWith(null, program, libraries, arguments);
+    }
+
+    /** Does the same with a folder before all others in the class path, unless it is null. */
+    private static List<String> runWith(Path first, Class<?> program, Path libraries, String... arguments)
+            throws Exception {
+        String classes = System.getProperty("java.class.path");
         List<String> command = new ArrayList<>(Arrays.asList(
                 new File(System.getProperty("java.home"), "bin/java").getPath(),
                 "-Djava.library.path=" + libraries,
                 "-Dcommute.target=" + System.getProperty("commute.target"),
                 "-Dcommute.callFactory=" + Boolean.getBoolean("commute.callFactory"),
-                "-cp", System.getProperty("java.class.path"), program.getName()));
+                "-cp", first == null ? classes : first + File.pathSeparator + classes, program.getName()));
         command.addAll(Arrays.asList(arguments));
         Process process = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
         try (BufferedReader out =
