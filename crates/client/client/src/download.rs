@@ -3,15 +3,15 @@
 //! Beside `FILE` lies `FILE.part`, the bytes received so far. `FILE.meta` describes the whole file: the digest of the
 //! URL, the length, and the validator. Both go when the file is complete.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use http::{HeaderValue, StatusCode};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
+use crate::file_identity::is_same_file;
 use crate::report::Report;
 use crate::request::Request;
 use crate::response::Response;
@@ -177,9 +177,8 @@ fn lock(part: File, part_path: &Path) -> io::Result<Option<File>> {
     part.try_lock()
         .map_err(|_| io::Error::other("another download is writing it"))?;
     let locked = part.metadata()?;
-    let is_same = |there: Metadata| (there.dev(), there.ino()) == (locked.dev(), locked.ino());
     match fs::metadata(part_path) {
-        Ok(there) => Ok(is_same(there).then_some(part)),
+        Ok(there) => Ok(is_same_file(&there, &locked).then_some(part)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }

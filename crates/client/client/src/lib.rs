@@ -143,6 +143,7 @@ mod conn;
 mod download;
 mod engine;
 mod error;
+mod file_identity;
 #[cfg(feature = "grpc")]
 mod grpc;
 #[cfg(feature = "https-records")]

@@ -1,9 +1,9 @@
 //! `TCP_INFO` of a connection: whether a segment arrived, and whether one is owed.
 
-use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use route::PathSample;
+use socket2::Socket;
 
 /// Counts the samples between which a segment came.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl SegmentCounter {
         self.count
     }
 
-    pub(crate) fn sample(&mut self, socket: BorrowedFd<'_>) -> PathSample {
+    pub(crate) fn sample(&mut self, socket: &Socket) -> PathSample {
         let info = read(socket).unwrap_or(Info {
             // If the kernel gives no information, a connection is never suspected.
             silent_for: Duration::ZERO,
@@ -53,7 +53,7 @@ impl SegmentCounter {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn read(socket: BorrowedFd<'_>) -> Option<Info> {
+fn read(socket: &Socket) -> Option<Info> {
     use std::os::fd::AsRawFd;
 
     // SAFETY: all-zero bytes are a valid `tcp_info`, which consists of integers.
@@ -90,7 +90,7 @@ fn answers_withheld(info: &libc::tcp_info) -> u8 {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn read(_: BorrowedFd<'_>) -> Option<Info> {
+fn read(_: &Socket) -> Option<Info> {
     None
 }
 

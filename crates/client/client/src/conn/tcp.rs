@@ -1,19 +1,17 @@
 //! HTTP/2 and HTTP/1.1 over rustls and TCP.
 
 use std::net::Shutdown;
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use route::{Fault, PathSample, Protocol};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{HandshakeKind, ProtocolVersion};
-use socket2::{SockRef, TcpKeepalive};
+use socket2::{SockRef, Socket, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::{Exchange, Opened, Target, h1, h2};
-use crate::body::PIECE_BYTES;
 use crate::message::{Event, Message};
 use crate::tcp_info;
 use crate::tls::Tls;
@@ -26,7 +24,7 @@ const KEEP_ALIVES: u32 = 60;
 pub(crate) struct Conn {
     requests: Requests,
     /// The same socket, for queries to the kernel.
-    socket: Arc<OwnedFd>,
+    socket: Arc<Socket>,
     segments: tcp_info::SegmentCounter,
     /// Segments that had come when keep-alive was turned on; nothing if it was not.
     asked: Option<u64>,
@@ -54,9 +52,8 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     target.messages.send(Message::Event(first_packet)).ok();
     set_options(&tcp);
     let local_port = tcp.local_addr().map_or(0, |address| address.port());
-    let socket = tcp
-        .as_fd()
-        .try_clone_to_owned()
+    let socket = SockRef::from(&tcp)
+        .try_clone()
         .map_err(|_| Fault::Connect)?;
     let name = ServerName::try_from(target.origin.host.to_string());
     let name = name.map_err(|_| Fault::Name)?;
@@ -134,7 +131,7 @@ impl Conn {
     }
 
     pub(crate) fn sample(&mut self) -> PathSample {
-        let sample = self.segments.sample(self.socket.as_fd());
+        let sample = self.segments.sample(&self.socket);
         if self
             .asked
             .is_some_and(|received| received < sample.received)
@@ -162,14 +159,14 @@ impl Conn {
     }
 }
 
-fn shut_down(socket: &OwnedFd) {
+fn shut_down(socket: &Socket) {
     // It may have ended by itself.
-    SockRef::from(socket).shutdown(Shutdown::Both).ok();
+    socket.shutdown(Shutdown::Both).ok();
 }
 
 /// Turns off the keep-alive of [`Conn::probe`] when a request ends: an idle connection must not wake the device. If
 /// another request waits, its next probe turns it on again.
-struct KeptAlive(Arc<OwnedFd>);
+struct KeptAlive(Arc<Socket>);
 
 impl Drop for KeptAlive {
     fn drop(&mut self) {
@@ -183,11 +180,12 @@ fn set_options(tcp: &TcpStream) {
     let options = SockRef::from(tcp);
     options.set_tcp_nodelay(true).ok();
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    options.set_tcp_notsent_lowat(PIECE_BYTES as u32).ok();
+    options
+        .set_tcp_notsent_lowat(crate::body::PIECE_BYTES as u32)
+        .ok();
 }
 
-fn keep_alive(socket: &OwnedFd, on: bool) {
-    let socket = SockRef::from(socket);
+fn keep_alive(socket: &Socket, on: bool) {
     let set = if on {
         let often = TcpKeepalive::new()
             .with_time(KEEP_ALIVE)
@@ -222,9 +220,8 @@ mod tests {
     fn the_kernel_gives_a_silent_connection_up_later_than_the_router() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
-        let socket = OwnedFd::from(TcpStream::connect(address).expect("it listens"));
+        let socket = Socket::from(TcpStream::connect(address).expect("it listens"));
         keep_alive(&socket, true);
-        let socket = SockRef::from(&socket);
         let interval = socket.tcp_keepalive_interval().expect("it is set");
         let retries = socket.tcp_keepalive_retries().expect("it is set");
         assert!(interval * retries > Duration::from_secs(30));

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::random;
+use crate::file_identity::is_same_file;
 
 /// Temporary files are named `route.PID.RANDOM.new`.
 const PREFIX: &str = "route.";
@@ -68,7 +69,7 @@ pub(super) fn set_aside(path: &Path, damaged: &Contents, aside: &Path) -> io::Re
     let read = damaged.file.metadata()?;
     fs::rename(path, &temporary)?;
     let found = fs::symlink_metadata(&temporary)?;
-    let same = platform::same_file(&found, &read);
+    let same = is_same_file(&found, &read);
     let renamed = fs::rename(&temporary, if same { aside } else { path });
     if renamed.is_err() {
         fs::remove_file(&temporary).ok();
@@ -167,10 +168,6 @@ mod platform {
         file.uid() == own || file.uid() == 0
     }
 
-    pub(super) fn same_file(one: &Metadata, other: &Metadata) -> bool {
-        (one.dev(), one.ino()) == (other.dev(), other.ino())
-    }
-
     pub(super) fn is_alive(pid: u32) -> bool {
         let Ok(pid) = libc::pid_t::try_from(pid) else {
             return false;
@@ -202,10 +199,6 @@ mod platform {
 
     pub(super) fn is_trusted(_: &Metadata) -> bool {
         true
-    }
-
-    pub(super) fn same_file(one: &Metadata, other: &Metadata) -> bool {
-        one.len() == other.len() && one.modified().ok() == other.modified().ok()
     }
 
     /// Returns true: only the age of a process's files tells here whether it is dead.
