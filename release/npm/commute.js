@@ -5,6 +5,19 @@
 const { spawn } = require("node:child_process");
 const os = require("node:os");
 
+// How to get a Linux, by Node's name of the system.
+const LINUX = {
+  darwin: "Lima gives macOS one: brew install lima && limactl start && lima",
+  win32: "WSL 2 gives Windows one: wsl --install",
+};
+if (process.platform !== "linux") {
+  console.error(
+    `commute: none of its verbs works on ${os.type()}: it needs Linux, on x64 or arm64. ` +
+      `${LINUX[process.platform] ?? "A virtual machine or a container is enough"}. Then install commute there`,
+  );
+  process.exit(1);
+}
+
 // The report is only read for the C library's version.
 process.report.excludeNetwork = true;
 const libc = process.report.getReport().header.glibcVersionRuntime ? "gnu" : "musl";

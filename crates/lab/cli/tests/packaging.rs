@@ -195,6 +195,19 @@ fn npm_packages_start_the_binary() {
         .exits_with(1)
         .stderr_contains("the npm package commute-linux-")
         .stderr_contains("is missing");
+    for (system, advice) in [
+        ("darwin", "limactl start"),
+        ("win32", "wsl --install"),
+        ("freebsd", "a container"),
+    ] {
+        let pretend = dir.path().join("pretend.js");
+        let code = format!("Object.defineProperty(process, 'platform', {{ value: '{system}' }});");
+        fs::write(&pretend, code).unwrap();
+        run("node", &["--require".as_ref(), &pretend, &launcher])
+            .exits_with(1)
+            .stderr_contains("none of its verbs works")
+            .stderr_contains(advice);
+    }
     let processor = if ARCH == "aarch64" { "arm64" } else { "x64" };
     unpack(&format!("commute-linux-{processor}-gnu"));
     run("node", &[&launcher, "run".as_ref(), "a b".as_ref()])
