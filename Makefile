@@ -51,7 +51,7 @@ PROSE = -name '*.md' -o -name '*.rs' -o -name '*.go' -o -name '*.java' -o -name 
 # A binary that CARGO_TARGET_DIR puts elsewhere than target/ does not use the checkout unless it is named.
 run codecs conformance doctor: export COMMUTE_HOME = $(CURDIR)
 
-.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance remote interop interop-short interop-build okhttp android maven-lists generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills slurm kubernetes control-plane bench scale size doctor stacks build clean recompute
+.PHONY: run test test-a-to-l test-m-to-r test-s-to-z apps codecs conformance remote interop interop-short interop-build okhttp android maven-lists client-packages client-alone generated answers mutants findings lint prose subjects site deny notices advisories fuzz sanitize kills slurm kubernetes control-plane bench scale size doctor stacks build clean recompute
 
 run: build stacks apps
 	@study=$(STUDY); \
@@ -143,13 +143,24 @@ okhttp:
 android:
 	bindings/android/check
 
-# Writes the hashes of all that Maven loads in its three builds (stacks/maven/verified), after a change to a pom.xml.
+# Builds the client's packages without optimisation (release/client/build), and a sample app with each.
+client-packages:
+	PROFILE=dev DIST=$(abspath $(TARGET))/client-packages/dist release/client/build
+	COMMUTE_CLIENT_PACKAGES=$(abspath $(TARGET))/client-packages/dist \
+		$(CARGO) test --workspace --test packages -- --ignored
+
+# Copies the client and what it needs into a folder without the lab, and builds and tests it there.
+client-alone:
+	release/client/alone $(abspath $(TARGET))/client-alone
+
+# Writes the hashes of all that Maven loads in its four builds (stacks/maven/verified), after a change to a pom.xml.
 # Downloads 350 MB, and takes ten minutes.
 maven-lists:
 	rm -rf stacks/jvm/build
 	COMMUTE_MAVEN_RECORD=1 stacks/jvm/install
 	COMMUTE_MAVEN_RECORD=1 bindings/okhttp/test
 	COMMUTE_MAVEN_RECORD=1 bindings/android/check
+	COMMUTE_MAVEN_RECORD=1 PROFILE=dev DIST=$(abspath $(TARGET))/client-packages/dist release/client/build
 	git diff --stat -- '*/maven.sha256'
 
 # Regenerating the committed code must change nothing.
