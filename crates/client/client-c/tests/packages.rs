@@ -61,7 +61,9 @@ impl Bench {
 
 fn packages() -> PathBuf {
     let folder = std::env::var_os(PACKAGES);
-    PathBuf::from(folder.unwrap_or_else(|| panic!("{PACKAGES} names no folder: make client-packages")))
+    PathBuf::from(
+        folder.unwrap_or_else(|| panic!("{PACKAGES} names no folder: make client-packages")),
+    )
 }
 
 /// Runs a command that must succeed, while the server goes on serving. Returns its standard output.
@@ -94,12 +96,9 @@ fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
 
 /// Reports whether all programs are there; skips the test if not.
 fn are_here(programs: &[&str]) -> bool {
-    let missing = programs.iter().find(|program| {
-        Command::new(program)
-            .arg("--version")
-            .output()
-            .is_err()
-    });
+    let missing = programs
+        .iter()
+        .find(|program| Command::new(program).arg("--version").output().is_err());
     if let Some(missing) = missing {
         testing::skip(&format!("{missing} is missing"));
     }
@@ -177,7 +176,10 @@ async fn the_c_tarball_is_found_by_cmake() {
         );
         std::fs::write(project.join("CMakeLists.txt"), text).unwrap();
         let found = command("cmake", &["-S", ".", "-B", "build"])
-            .arg(format!("-DCMAKE_PREFIX_PATH={}", bench.path(&tarball()).display()))
+            .arg(format!(
+                "-DCMAKE_PREFIX_PATH={}",
+                bench.path(&tarball()).display()
+            ))
             .current_dir(&project)
             .output()
             .unwrap();
@@ -195,12 +197,18 @@ async fn the_unity_package_compiles_and_finds_its_library() {
         return testing::skip("libmono-system-net-http4.0-cil is missing");
     }
     let bench = Bench::new().await;
-    bench.unpack(&format!("com.commute.client-{VERSION}.tgz")).await;
+    bench
+        .unpack(&format!("com.commute.client-{VERSION}.tgz"))
+        .await;
     let package = bench.path("package");
     let sample = bench.path("Sample.exe");
     let mut build = command(
         "mcs",
-        &["-langversion:7.2", "-warnaserror+", "-r:System.Net.Http.dll"],
+        &[
+            "-langversion:7.2",
+            "-warnaserror+",
+            "-r:System.Net.Http.dll",
+        ],
     );
     build
         .arg(format!("-out:{}", sample.display()))
@@ -235,7 +243,10 @@ async fn maven_takes_the_jar_from_its_repository() {
         .arg(format!("-Dpacked={}", bench.path(&name).display()))
         .args(["compile", "dependency:copy-dependencies"]);
     run(maven).await;
-    let mut java = command("java", &["-cp", "target/classes:target/dependency/*", "Sample"]);
+    let mut java = command(
+        "java",
+        &["-cp", "target/classes:target/dependency/*", "Sample"],
+    );
     java.current_dir(project);
     assert_eq!(bench.get(java).await, "200, HTTP/2 by the engine: ok\n");
 }
@@ -255,10 +266,12 @@ async fn an_app_builds_with_the_crates() {
     )
     .unwrap();
     let mut cargo = command(env!("CARGO"), &["run", "--quiet"]);
-    for package in std::fs::read_dir(packages().join("crates")).unwrap() {
-        let name = package.unwrap().file_name().into_string().unwrap();
-        bench.unpack(&format!("crates/{name}")).await;
-        let folder = name.strip_suffix(".crate").unwrap();
+    for package in std::fs::read_dir(packages()).unwrap() {
+        let file = package.unwrap().file_name().into_string().unwrap();
+        let Some(folder) = file.strip_suffix(".crate") else {
+            continue;
+        };
+        bench.unpack(&file).await;
         let (name, _) = folder.rsplit_once('-').unwrap();
         let path = bench.path(folder).display().to_string();
         cargo
