@@ -5,15 +5,15 @@
 const { spawn } = require("node:child_process");
 const os = require("node:os");
 
-// How to get a Linux, by Node's name of the system.
-const LINUX = {
-  darwin: "Lima gives macOS one: brew install lima && limactl start && lima",
-  win32: "WSL 2 gives Windows one: wsl --install",
+// Systems by Node's names, and how to get a Linux there.
+const OTHERS = {
+  darwin: ["macOS", "Lima gives it one: brew install lima && limactl start && lima"],
+  win32: ["Windows", "WSL 2 gives it one: wsl --install"],
 };
 if (process.platform !== "linux") {
+  const [system, advice] = OTHERS[process.platform] ?? [process.platform, "A virtual machine or a container is enough"];
   console.error(
-    `commute: none of its verbs works on ${os.type()}: it needs Linux, on x64 or arm64. ` +
-      `${LINUX[process.platform] ?? "A virtual machine or a container is enough"}. Then install commute there`,
+    `commute: none of its verbs works on ${system}: it needs Linux, on x64 or arm64. ${advice}. Then install commute there`,
   );
   process.exit(1);
 }

@@ -196,9 +196,9 @@ fn npm_packages_start_the_binary() {
         .stderr_contains("the npm package commute-linux-")
         .stderr_contains("is missing");
     for (system, advice) in [
-        ("darwin", "limactl start"),
-        ("win32", "wsl --install"),
-        ("freebsd", "a container"),
+        ("darwin", "macOS: it needs Linux, on x64 or arm64. Lima"),
+        ("win32", "Windows: it needs Linux, on x64 or arm64. WSL 2"),
+        ("freebsd", "or a container is enough"),
     ] {
         let pretend = dir.path().join("pretend.js");
         let code = format!("Object.defineProperty(process, 'platform', {{ value: '{system}' }});");
