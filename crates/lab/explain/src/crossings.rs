@@ -63,7 +63,7 @@ impl Crossings {
                 let service = leg.service(record, free_ns, packet.delivery_ns.is_some());
                 packet.left_ns = service.left_ns.min(latest_ns);
                 packet.begin_ns = service.begin_ns.min(packet.left_ns);
-                packet.held_by = leg.held_by.unwrap_or(packet.held_by);
+                packet.woke_ns = service.woke_ns;
                 packet.behind = last[side].filter(|_| packet.arrival_ns < free_ns);
                 last[side] = Some(number);
             }

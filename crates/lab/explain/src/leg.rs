@@ -3,8 +3,6 @@
 use link::tap::TapRecord;
 use link::{Direction, PathSpec, RadioChange, RadioState, RateSpec};
 
-use crate::Part;
-
 /// A link delivers a packet at most so much later than its model says, unless it was closed.
 const LATE_NS: u64 = 1_000_000;
 
@@ -15,8 +13,8 @@ pub struct Leg {
     pub(crate) delay_ns: u64,
     jitter_ns: u64,
     rate: Rate,
-    /// The reason why packets wait at times although the bottleneck is free; `None` if they never do.
-    pub(crate) held_by: Option<Part>,
+    /// The link is closed at times.
+    has_gate: bool,
     /// When the radio had woken up, as if packets met it when they arrive at the link.
     woke_ns: Vec<u64>,
 }
@@ -33,6 +31,8 @@ enum Rate {
 /// When the bottleneck served a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Service {
+    /// The radio had woken up for it.
+    pub(crate) woke_ns: Option<u64>,
     /// It began to, after it was free and open.
     pub(crate) begin_ns: u64,
     /// The packet had left it.
@@ -47,17 +47,11 @@ impl Leg {
             RateSpec::Constant { bps } => Rate::Bps(bps.get()),
             RateSpec::Trace(_) => Rate::Varying,
         };
-        let held_by = match (&path.radio, &path.gate) {
-            // A trace has outages of its own.
-            _ if matches!(rate, Rate::Varying) => None,
-            (Some(_), _) => Some(Part::Radio),
-            (None, Some(_)) => Some(Part::LinkClosed),
-            (None, None) => None,
-        };
         Leg {
             delay_ns: path.delay_ns,
             jitter_ns: path.jitter_ns,
-            held_by,
+            // A trace has outages of its own.
+            has_gate: path.gate.is_some() && !matches!(rate, Rate::Varying),
             woke_ns: Vec::new(),
             rate,
         }
@@ -81,7 +75,7 @@ impl Leg {
             delay_ns,
             jitter_ns: 0,
             rate: Rate::Varying,
-            held_by: None,
+            has_gate: false,
             woke_ns: Vec::new(),
         }
     }
@@ -101,21 +95,24 @@ impl Leg {
         let longest_ns = self.delay_ns.saturating_add(self.jitter_ns);
         let shown_ns = packet.departure_ns.saturating_sub(longest_ns);
         let shown_begin_ns = shown_ns.saturating_sub(takes_ns);
-        let was_late = was_delivered && shown_begin_ns > free_ns.saturating_add(LATE_NS);
-        let held_until_ns = match self.held_by {
-            Some(Part::Radio) => self.woke_after(packet.arrival_ns).filter(|&woke_ns| {
-                woke_ns > free_ns && shown_begin_ns.saturating_add(LATE_NS) >= woke_ns
-            }),
-            Some(_) => Some(shown_begin_ns),
-            None => None,
-        };
-        let begin_ns = match (self.rate, held_until_ns.filter(|_| was_late)) {
-            (_, Some(until_ns)) => until_ns,
-            (Rate::Unlimited, None) => packet.arrival_ns,
-            (Rate::Bps(_) | Rate::Varying, None) => free_ns,
+        let was_late =
+            |from_ns: u64| was_delivered && shown_begin_ns > from_ns.saturating_add(LATE_NS);
+        let woke_ns = self.woke_after(packet.arrival_ns).filter(|&woke_ns| {
+            was_late(free_ns)
+                && woke_ns > free_ns
+                && shown_begin_ns.saturating_add(LATE_NS) >= woke_ns
+        });
+        let awake_ns = woke_ns.unwrap_or(match self.rate {
+            Rate::Unlimited => packet.arrival_ns,
+            Rate::Bps(_) | Rate::Varying => free_ns,
+        });
+        let begin_ns = match self.has_gate && was_late(awake_ns.max(free_ns)) {
+            true => shown_begin_ns,
+            false => awake_ns,
         };
         let left_ns = begin_ns.saturating_add(takes_ns);
         Service {
+            woke_ns,
             begin_ns,
             left_ns: match self.rate {
                 Rate::Varying if was_delivered => left_ns.max(shown_ns),
@@ -210,6 +207,25 @@ mod tests {
 
     /// The packet of `service`, where the radio had woken up at these times in ms.
     #[test]
+    fn a_link_that_is_closed_when_its_radio_has_woken_up_holds_packets_for_longer() {
+        let change = RadioChange {
+            at_ns: 130 * MS,
+            state: RadioState::At(0),
+        };
+        let leg = Leg {
+            delay_ns: 20 * MS,
+            jitter_ns: 0,
+            rate: Rate::Bps(1_000_000),
+            has_gate: true,
+            woke_ns: Vec::new(),
+        };
+        let leg = leg.with_radio(Direction::Up, &[change]);
+        // 10 ms of service before the delay: it began when the radio had woken up, or 50 ms later.
+        assert_eq!(served_by(&leg, 160 * MS, true), [130, 140]);
+        assert_eq!(served_by(&leg, 210 * MS, true), [180, 190]);
+    }
+
+    #[test]
     fn a_radio_holds_packets_until_it_has_woken_up() {
         let changes = |times: &[u64]| -> Vec<RadioChange> {
             let change = |&at_ms| RadioChange {
@@ -223,7 +239,7 @@ mod tests {
                 delay_ns: 20 * MS,
                 jitter_ns: 0,
                 rate: Rate::Bps(1_000_000),
-                held_by: Some(Part::Radio),
+                has_gate: false,
                 woke_ns: Vec::new(),
             };
             leg.with_radio(direction, &changes(times))

@@ -3,8 +3,6 @@
 use link::Direction;
 use link::tap::{ACK, Fate, SYN, TCP, TapRecord};
 
-use crate::Part;
-
 /// A QUIC packet with one ACK frame and a few ranges is at most so long: 1 byte of flags, 8 to 20 of connection id, 1
 /// to 4 of packet number, 16 of tag (RFC 9000 section 17.3, RFC 9001 section 5.3).
 const QUIC_ACK_BYTES: u16 = 55;
@@ -27,8 +25,8 @@ pub(crate) struct Packet {
     pub(crate) arrival_ns: u64,
     /// When the bottleneck began to send it.
     pub(crate) begin_ns: u64,
-    /// The reason for waiting before that, although the bottleneck was free.
-    pub(crate) held_by: Part,
+    /// When the radio had woken up for it, before that.
+    pub(crate) woke_ns: Option<u64>,
     /// When the bottleneck had sent it; its arrival if it was dropped before.
     pub(crate) left_ns: u64,
     /// When its receiver got it; absent if it was dropped, or on the link when the window ended.
@@ -64,7 +62,7 @@ impl Packet {
             flow,
             arrival_ns: record.arrival_ns,
             begin_ns: record.arrival_ns,
-            held_by: Part::LinkClosed,
+            woke_ns: None,
             left_ns: record.arrival_ns,
             delivery_ns: delivered.then(|| record.departure_ns.max(record.arrival_ns)),
             was_dropped: matches!(record.fate, Fate::Dropped(_)),

@@ -49,8 +49,9 @@ impl Walk<'_> {
             packet if packet.first_copy.is_some() => Part::LinkBusyCopies,
             _ => Part::LinkBusy,
         };
-        let held_by = packet.held_by;
+        let woke_ns = packet.woke_ns.unwrap_or(from_ns);
         self.charge(packet.begin_ns.max(from_ns), part, Some(number));
-        self.charge(from_ns, held_by, Some(number));
+        self.charge(woke_ns.max(from_ns), Part::LinkClosed, Some(number));
+        self.charge(from_ns, Part::Radio, Some(number));
     }
 }

@@ -140,7 +140,6 @@ pub(crate) fn build(
 
 /// Refuses settings that contradict each other.
 pub(crate) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
-    radio::check(spec, mtu)?;
     KINDS.iter().try_for_each(|kind| (kind.check)(spec, mtu))
 }
 

@@ -2,31 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Contradiction, Item, Outcome, Stage, contradiction};
-use crate::{
-    model::Direction,
-    radio::Radio,
-    spec::{PathSpec, RateSpec},
-};
-
-/// Refuses what could not be told apart from a sleeping radio.
-pub(super) fn check(spec: &PathSpec, _mtu: u32) -> Result<(), Contradiction> {
-    match spec {
-        PathSpec { radio: None, .. } => Ok(()),
-        PathSpec { gate: Some(_), .. } => contradiction(
-            "gate",
-            "a network with a radio cannot have a gate yet: parts of times could not tell them apart",
-        ),
-        PathSpec {
-            rate: RateSpec::Trace(_),
-            ..
-        } => contradiction(
-            "trace",
-            "a network with a radio cannot have a trace yet: parts of times could not tell them apart",
-        ),
-        _ => Ok(()),
-    }
-}
+use super::{Item, Outcome, Stage};
+use crate::{model::Direction, radio::Radio, spec::PathSpec};
 
 /// Builds the stage in one direction of a link with this radio.
 pub(super) fn build(spec: &PathSpec, direction: Direction, radio: Radio) -> Box<dyn Stage> {

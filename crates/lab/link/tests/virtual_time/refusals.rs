@@ -415,26 +415,3 @@ fn impossible_radios_are_refused_with_line_and_reason() {
         assert!(error.contains(words), "{text}\n{error}");
     }
 }
-
-#[test]
-fn a_radio_goes_with_neither_gate_nor_trace() {
-    let radio = "[[radio.state]]\nname = 'on'\n[[radio.state]]\nname = 'off'\nafter_ms = 9\npromotion_ms = 5\n";
-    for (keys, words) in [
-        (
-            "[down.gate]\nclosed_ms = [[1, 2]]\nqueue = 'keep'\n",
-            "cannot have a gate",
-        ),
-        (
-            "[down]\nqueue_packets = 9\ntrace_ms = [1, 2]\n",
-            "cannot have a trace",
-        ),
-    ] {
-        let down = if keys.starts_with("[down]") {
-            ""
-        } else {
-            "[down]\n"
-        };
-        let error = parse(&format!("{HEAD}[up]\n{down}{keys}{radio}")).expect_err(keys);
-        assert!(error.contains(words), "{error}");
-    }
-}
