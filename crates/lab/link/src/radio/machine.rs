@@ -76,9 +76,9 @@ impl Radio {
         self.machine().carry(now_ns, direction, ip_bytes)
     }
 
-    /// Says that the link carries the last packet until `until_ns`, so that the radio sleeps no sooner.
-    pub(crate) fn busy_until(&self, until_ns: u64) {
-        self.machine().busy_until(until_ns);
+    /// Says that the link carries the last packet of a direction until `until_ns`, so that the radio sleeps no sooner.
+    pub(crate) fn busy_until(&self, until_ns: u64, direction: Direction) {
+        self.machine().busy_until(until_ns, direction);
     }
 
     /// Returns the states from the origin to `until_ns`.
@@ -110,6 +110,8 @@ struct Machine {
     woke_from: usize,
     promoting_ns: u64,
     ready_ns: u64,
+    /// Until when the phone has a grant, because it has not sent all that it asked for.
+    granted_ns: u64,
     changes: Changes,
 }
 
@@ -137,6 +139,7 @@ impl Machine {
             woke_from: 0,
             promoting_ns: 0,
             ready_ns: 0,
+            granted_ns: 0,
             changes: Changes::default(),
         };
         machine.start(0);
@@ -153,6 +156,7 @@ impl Machine {
             false => self.spec.states.len() - 1,
         };
         (self.promoting_ns, self.ready_ns) = (origin_ns, origin_ns);
+        self.granted_ns = origin_ns;
         self.changes = Changes::default();
         self.change(origin_ns, RadioState::At(self.state as u8));
     }
@@ -167,14 +171,14 @@ impl Machine {
             Direction::Up => self.spec.states[state].small_up_bytes,
             Direction::Down => self.spec.states[state].small_down_bytes,
         };
-        let is_granted = state == 0 && self.quiet_ns >= Some(i128::from(now_ns));
+        let is_granted = state == 0 && direction == Direction::Up && now_ns <= self.granted_ns;
         let heard_ns = match is_granted {
             true => now_ns,
             false => self.next(state, direction, now_ns),
         };
         if state == 0 || ip_bytes <= small_bytes {
             self.state = state;
-            self.busy_until(heard_ns);
+            self.busy_until(heard_ns, direction);
             return heard_ns;
         }
         self.woke_from = state;
@@ -183,7 +187,10 @@ impl Machine {
         self.ready_ns
     }
 
-    fn busy_until(&mut self, until_ns: u64) {
+    fn busy_until(&mut self, until_ns: u64, direction: Direction) {
+        if direction == Direction::Up {
+            self.granted_ns = self.granted_ns.max(until_ns);
+        }
         // A packet that needs no promotion begins its state again.
         let since_ns = i128::from(until_ns) - i128::from(self.spec.states[self.state].after_ns);
         self.quiet_ns = self.quiet_ns.max(Some(since_ns));
@@ -205,7 +212,9 @@ impl Machine {
         self.promoting_ns = at_ns;
         self.ready_ns = at_ns.saturating_add(takes_ns);
         self.state = 0;
-        self.quiet_ns = Some(i128::from(self.ready_ns));
+        // A packet whose wake-up was to be later keeps its time.
+        self.quiet_ns = self.quiet_ns.max(Some(i128::from(self.ready_ns)));
+        self.granted_ns = self.ready_ns;
         if takes_ns > 0 {
             self.change(at_ns, RadioState::Promoting);
         }
@@ -254,7 +263,9 @@ impl Machine {
         };
         let idle_ns = i128::from(now_ns) - quiet_ns;
         let entered = |state: &RadioStateSpec| i128::from(state.after_ns) <= idle_ns.max(0);
-        self.spec.states.partition_point(entered) - 1
+        let asleep = self.spec.states.partition_point(entered) - 1;
+        // A small packet that the link is still carrying does not wake the radio.
+        asleep.max(self.state)
     }
 
     /// Logs the states that the radio has fallen to by `now_ns`.

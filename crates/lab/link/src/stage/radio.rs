@@ -55,7 +55,7 @@ impl Stage for RadioStage {
             self.last_ns.saturating_add(longest_ns)
         });
         self.air_free_ns = free_ns.min(most_ns);
-        self.radio.busy_until(self.air_free_ns);
+        self.radio.busy_until(self.air_free_ns, self.direction);
         self.waiting.push_back((self.last_ns, item));
     }
 

@@ -221,9 +221,92 @@ fn a_radio_can_begin_connected() {
 
 #[test]
 fn small_packets_keep_their_state_but_no_more() {
-    // The second small one begins the idle time anew, so that the large one still finds it idle.
+    // The second small one begins the idle time again, so that the large one still finds it idle.
     let packets = [(0, 50), (900, 50), (1_000, 51), (1_100, 51)];
     assert_eq!(up(radio(), &packets), [0, 900, 1_200, 1_200]);
+    // None to the phone is small.
+    let mut down = Path::new(&spec(radio()), Direction::Down, 7);
+    down.start(0);
+    down.offer(0, arrival(0, 0, 50, 0).packet);
+    assert_eq!(down.poll(0), None);
+    assert_eq!(down.next_deadline(), Some(200 * MS));
+}
+
+#[test]
+fn a_small_packet_that_is_still_being_carried_wakes_nothing() {
+    // 40 ms for the small packet and 80 ms for the large one, which needs 200 ms of promotion.
+    let slow = PathSpec {
+        rate: link::RateSpec::constant(10_000),
+        ..spec(radio())
+    };
+    let mut path = Path::new(&slow, Direction::Up, 7);
+    path.start(0);
+    let arrivals = [arrival(0, 0, 50, 0), arrival(10 * MS, 1, 100, 0)];
+    let departures = poll_on_time(&mut path, &arrivals);
+    let times: Vec<u64> = departures.iter().map(|d| at_ns(d) / MS).collect();
+    assert_eq!(times, [40, 290]);
+}
+
+#[test]
+fn a_phone_waits_for_a_grant_unless_it_is_still_sending() {
+    let mut states = states();
+    states[0].up_cycle_ns = 50 * MS;
+    let slow = PathSpec {
+        rate: link::RateSpec::constant(1_000_000),
+        ..spec(radio_of(Begins::Connected, states.clone()))
+    };
+    // 10 ms for each packet.
+    let sent = |times_ms: &[u64]| -> Vec<u64> {
+        let mut path = Path::new(&slow, Direction::Up, 7);
+        path.start(0);
+        let arrivals: Vec<_> = (0..)
+            .zip(times_ms)
+            .map(|(token, at_ms)| arrival(at_ms * MS, token, 1250, 0))
+            .collect();
+        let departures = poll_on_time(&mut path, &arrivals);
+        departures.iter().map(at_ns).collect()
+    };
+    let granted_ns = sent(&[1])[0] - 10 * MS;
+    assert!((MS..51 * MS).contains(&granted_ns), "{granted_ns}");
+    // One while the first is sent, and one after both.
+    let next_ms = granted_ns.div_ceil(MS) + 1;
+    assert_eq!(
+        sent(&[1, next_ms, next_ms + 20]),
+        [10, 20, 60].map(|ms| granted_ns + ms * MS)
+    );
+
+    // Packets to the phone give it no grant.
+    let spec = spec(radio_of(Begins::Connected, states));
+    let shared = Radio::new(spec.radio.as_ref().unwrap(), 7);
+    let path = |direction| Path::with_radio(&spec, direction, 7, Some(&shared));
+    let (mut up, mut down) = (path(Direction::Up), path(Direction::Down));
+    up.start(0);
+    down.offer(MS, arrival(MS, 0, 100, 0).packet);
+    assert!(down.poll(MS).is_some());
+    up.offer(MS, arrival(MS, 0, 100, 0).packet);
+    assert_eq!(up.next_deadline(), Some(granted_ns));
+}
+
+/// Whatever came before the first step, its packets find the same radio.
+#[test]
+fn cycles_and_promotions_begin_with_the_origin() {
+    let network = find("5g-nsa").unwrap();
+    let first = |before: &[u64], origin_ns: u64| {
+        let mut path = Path::new(&network.down, Direction::Down, 7);
+        path.start(0);
+        let mut departed = Vec::new();
+        for &at_ns in before.iter().chain(&[origin_ns + 10 * MS]) {
+            if at_ns > origin_ns {
+                path.start(origin_ns);
+            }
+            path.offer(at_ns, arrival(at_ns, 0, 100, 0).packet);
+            poll_all(&mut path, at_ns + 5_000 * MS, &mut departed);
+        }
+        departed.last().map(at_ns).unwrap() - origin_ns
+    };
+    let expected_ns = first(&[], 0);
+    assert_eq!(first(&[], 12_345 * MS), expected_ns);
+    assert_eq!(first(&[MS, 15_000 * MS], 30_001 * MS), expected_ns);
 }
 
 #[test]
@@ -296,6 +379,9 @@ fn a_phone_that_sends_need_not_wait_until_it_listens() {
     assert!(heard_ns > 1_000 * MS, "{heard_ns}");
     up.offer(10 * MS, arrival(10 * MS, 0, 100, 0).packet);
     assert_eq!(up.next_deadline(), Some(210 * MS));
+    // The packet to the phone still comes later, and the radio does not sleep until then.
+    let changes = shared.changes(heard_ns + 999 * MS).changes;
+    assert_eq!(changes.len(), 3, "{changes:?}");
     // What comes down from now on finds it promoting, and then awake.
     down.offer(20 * MS, arrival(20 * MS, 1, 100, 0).packet);
     assert_eq!(down.poll(20 * MS), None);
@@ -309,6 +395,11 @@ fn a_phone_that_sends_need_not_wait_until_it_listens() {
             (210, RadioState::At(0)),
         ]
     );
+    // Neither of the two is sent sooner, and none overtakes.
+    let mut departed = Vec::new();
+    poll_all(&mut down, u64::MAX - 1, &mut departed);
+    let times: Vec<u64> = departed.iter().map(at_ns).collect();
+    assert_eq!(times, [heard_ns; 2]);
 }
 
 #[test]
@@ -396,6 +487,7 @@ proptest! {
         for ((path, sent), mut departed) in paths.iter_mut().zip(sent).zip(departed) {
             poll_all(path, u64::MAX - 1, &mut departed);
             prop_assert_eq!(departed.len(), sent.len());
+            prop_assert!(departed.is_sorted_by_key(at_ns), "{:?}", departed);
             for (departure, sent_ns) in departed.iter().zip(sent) {
                 let waited_ns = at_ns(departure).checked_sub(sent_ns);
                 prop_assert!(waited_ns.is_some_and(|ns| ns <= 250 * MS), "{:?}", waited_ns);
