@@ -2,7 +2,7 @@
 //!
 //! Both directions of a link share one radio. Its states are a list, each entered after some time without a packet: e.g.
 //! connected, connected DRX (the phone listens once in each cycle) and idle (the phone listens for pages, and connects
-//! anew). A packet that finds the radio asleep waits until it can carry: a packet to the phone for the next time at which
+//! again). A packet that finds the radio asleep waits until it can carry: a packet to the phone for the next time at which
 //! the phone listens, and then, as a packet from the phone, for the promotion. Whoever comes meanwhile waits with it.
 
 mod keys;
@@ -79,6 +79,14 @@ impl RadioSpec {
     /// Returns a radio with these states. The first is entered with a packet and carries at once; each further one is
     /// entered after a longer time without a packet.
     pub fn new(begins: Begins, states: Vec<RadioStateSpec>) -> Result<RadioSpec, RadioError> {
+        if !RadioSpec::STATES.contains(&states.len()) {
+            let (least, most) = (RadioSpec::STATES.start(), RadioSpec::STATES.end());
+            return Err(RadioError {
+                state: states.len(),
+                key: "name",
+                message: format!("a radio has {least} to {most} states, the first connected"),
+            });
+        }
         for (i, state) in states.iter().enumerate() {
             let before = i.checked_sub(1).map(|before| &states[before]);
             state.check(before).map_err(|(key, message)| RadioError {
@@ -93,14 +101,6 @@ impl RadioSpec {
                     message: "another state has this name".to_owned(),
                 });
             }
-        }
-        if !RadioSpec::STATES.contains(&states.len()) {
-            let (least, most) = (RadioSpec::STATES.start(), RadioSpec::STATES.end());
-            return Err(RadioError {
-                state: states.len(),
-                key: "name",
-                message: format!("a radio has {least} to {most} states, the first connected"),
-            });
         }
         Ok(RadioSpec { begins, states })
     }
@@ -126,6 +126,8 @@ impl RadioSpec {
 impl RadioStateSpec {
     /// Longest name in bytes.
     const MAX_NAME: usize = 20;
+    /// Longest time: a day.
+    const MAX_NS: u64 = 86_400_000_000_000;
 
     /// Returns the key to blame and what is wrong with a state, given the one before.
     fn check(&self, before: Option<&RadioStateSpec>) -> Result<(), (&'static str, &'static str)> {
@@ -138,6 +140,15 @@ impl RadioStateSpec {
         if !is_name {
             let message = "write 1 to 20 lower-case letters, digits or _, but neither `promoting` nor `unrecorded`";
             return Err(("name", message));
+        }
+        let times = [
+            ("after_ms", self.after_ns),
+            ("down_cycle_ms", self.down_cycle_ns),
+            ("up_cycle_ms", self.up_cycle_ns),
+            ("promotion_ms", self.promotion_ns),
+        ];
+        if let Some((key, _)) = times.into_iter().find(|&(_, ns)| ns > Self::MAX_NS) {
+            return Err((key, "the time is longer than a day"));
         }
         let Some(before) = before else {
             return self.check_first();

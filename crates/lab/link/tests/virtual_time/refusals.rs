@@ -25,6 +25,10 @@ fn invalid_json_specs_are_refused() {
         r#"{"radio": {"begins": "idle", "states": [{"name": "on"}, {"name": "off", "after_ns": 5}]}}"#,
         r#"{"radio": {"begins": "idle", "states": [{"name": "on"},
             {"name": "off", "after_ns": 5, "promotion_ns": 5, "promotion_jitter_ns": 6}]}}"#,
+        r#"{"radio": {"begins": "idle", "states": [{"name": "on"},
+            {"name": "off", "after_ns": 5, "promotion_ns": 18446744073709551615}]}}"#,
+        r#"{"radio": {"begins": "idle", "states": [{"name": "on"},
+            {"name": "off", "after_ns": 5, "down_cycle_ns": 18446744073709551615}]}}"#,
         r#"{"delay_ms": 5}"#,
         r#"{"delay_ns": -5}"#,
     ] {
