@@ -1,8 +1,9 @@
 //! The thread of one direction.
 //!
 //! An iteration: handle a control message, take arrivals into the model, send what the model
-//! releases, wait. Nothing in an iteration takes a lock or writes a log, and only the first packet of
-//! a flow or of a NAT's mapping allocates.
+//! releases, wait. Nothing in an iteration writes a log. Only a network with a radio takes a lock,
+//! which the other direction holds for one step of the radio's states. The first packet of a flow or
+//! of a NAT's mapping allocates, and so does a radio whose log or queue grows.
 
 use std::collections::VecDeque;
 use std::time::Duration;
