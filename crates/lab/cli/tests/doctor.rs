@@ -82,7 +82,11 @@ fn detects_stray_packets_that_take_the_losses_of_others() {
 
 #[test]
 fn detects_a_radio_that_never_sleeps() {
-    assert_detects("radio", "radio", "3g-umts: one-way delay, a ping every 17 s");
+    assert_detects(
+        "radio",
+        "radio",
+        "3g-umts: one-way delay, a ping every 17 s",
+    );
 }
 
 #[test]

@@ -21,7 +21,7 @@ const DRAIN: Duration = Duration::from_secs(4);
 const MARGIN_MS: f64 = 2.0;
 /// A ping that finds the radio awake, and one that finds it in its last state: the longest takes 14.9 s to get there, after
 /// the first ping has woken it up within 2 s.
-const PINGS: [(&str, Train); 2] = [("50 ms", train(50, 30)), ("17 s", train(17_000, 2))];
+const PINGS: [(&str, Train); 2] = [("50 ms", train(50, 60)), ("17 s", train(17_000, 2))];
 
 const fn train(spacing_ms: u64, count: u32) -> Train {
     Train {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Begins, RadioSpec, RadioStateSpec};
 use crate::{model::Direction, rng::RandomStream};
 
-/// Changes of state that are kept: an hour of a ping every 100 ms.
+/// Changes of state that are kept: nine hours of a packet a second, with two changes each.
 const MAX_CHANGES: usize = 1 << 16;
 
 /// A radio that both directions of a link share. Clones are the same radio.
@@ -42,6 +42,15 @@ impl RadioState {
     }
 }
 
+/// When a packet can be carried, in virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// At this time.
+    At(u64),
+    /// Once the radio has woken up: at this time, or sooner if something else wakes it up.
+    AfterWaking(u64),
+}
+
 /// The moment at which a radio changes its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RadioChange {
@@ -68,12 +77,30 @@ impl Radio {
 
     /// Sets the origin of virtual time, at which the radio is in its state of the beginning.
     pub(crate) fn start(&self, origin_ns: u64) {
-        self.machine().start(origin_ns);
+        let mut machine = self.machine();
+        // Both directions start it, and a packet may have come in between.
+        if machine.origin_ns != origin_ns {
+            machine.start(origin_ns);
+        }
     }
 
     /// Returns when a packet that reaches the radio at `now_ns` can be carried.
-    pub(crate) fn carry(&self, now_ns: u64, direction: Direction, ip_bytes: u32) -> u64 {
+    pub(crate) fn carry(&self, now_ns: u64, direction: Direction, ip_bytes: u32) -> Carried {
         self.machine().carry(now_ns, direction, ip_bytes)
+    }
+
+    /// Returns since when, or from when on, the radio can carry packets.
+    pub(crate) fn ready_ns(&self) -> u64 {
+        self.machine().ready_ns
+    }
+
+    /// Wakes the radio up for a packet that passes at `at_ns`, if it has fallen asleep since it woke up for it.
+    pub(crate) fn wake_by(&self, at_ns: u64) {
+        let mut machine = self.machine();
+        if at_ns >= machine.ready_ns && machine.state_at(at_ns) > 0 {
+            machine.sleep_until(at_ns);
+            machine.promote(at_ns, 0);
+        }
     }
 
     /// Says that the link carries the last packet of a direction until `until_ns`, so that the radio sleeps no sooner.
@@ -161,9 +188,10 @@ impl Machine {
         self.change(origin_ns, RadioState::At(self.state as u8));
     }
 
-    fn carry(&mut self, now_ns: u64, direction: Direction, ip_bytes: u32) -> u64 {
+    fn carry(&mut self, now_ns: u64, direction: Direction, ip_bytes: u32) -> Carried {
         if now_ns < self.ready_ns {
-            return self.join(now_ns, direction);
+            self.join(now_ns, direction);
+            return Carried::AfterWaking(self.ready_ns);
         }
         let state = self.state_at(now_ns);
         self.sleep_until(now_ns);
@@ -179,12 +207,12 @@ impl Machine {
         if state == 0 || ip_bytes <= small_bytes {
             self.state = state;
             self.busy_until(heard_ns, direction);
-            return heard_ns;
+            return Carried::At(heard_ns);
         }
         self.woke_from = state;
         let takes_ns = self.promotion_ns(state);
         self.promote(heard_ns, takes_ns);
-        self.ready_ns
+        Carried::AfterWaking(self.ready_ns)
     }
 
     fn busy_until(&mut self, until_ns: u64, direction: Direction) {
@@ -196,15 +224,13 @@ impl Machine {
         self.quiet_ns = self.quiet_ns.max(Some(since_ns));
     }
 
-    /// Returns when a packet is carried that comes while the radio wakes up. The phone need not wait until it would
-    /// listen.
-    fn join(&mut self, now_ns: u64, direction: Direction) -> u64 {
+    /// Takes a packet that comes while the radio wakes up. The phone need not wait until it would listen.
+    fn join(&mut self, now_ns: u64, direction: Direction) {
         let takes_ns = self.ready_ns - self.promoting_ns;
         let asks_ns = self.next(self.woke_from, direction, now_ns);
         if direction == Direction::Up && asks_ns < self.promoting_ns {
             self.promote(asks_ns, takes_ns);
         }
-        self.ready_ns
     }
 
     /// Wakes up from `at_ns` on.
@@ -212,8 +238,7 @@ impl Machine {
         self.promoting_ns = at_ns;
         self.ready_ns = at_ns.saturating_add(takes_ns);
         self.state = 0;
-        // A packet whose wake-up was to be later keeps its time.
-        self.quiet_ns = self.quiet_ns.max(Some(i128::from(self.ready_ns)));
+        self.quiet_ns = Some(i128::from(self.ready_ns));
         self.granted_ns = self.ready_ns;
         if takes_ns > 0 {
             self.change(at_ns, RadioState::Promoting);

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::text::ms;
 
 pub(crate) use keys::Keys;
+pub(crate) use machine::Carried;
 pub use machine::{Changes, Radio, RadioChange, RadioState};
 
 /// A radio: what it does after how long without a packet.
@@ -89,11 +90,18 @@ impl RadioSpec {
         }
         for (i, state) in states.iter().enumerate() {
             let before = i.checked_sub(1).map(|before| &states[before]);
-            state.check(before).map_err(|(key, message)| RadioError {
-                state: i,
+            let at = |state, (key, message): (&'static str, &str)| RadioError {
+                state,
                 key,
                 message: message.into(),
-            })?;
+            };
+            state.check(before).map_err(|wrong| at(i, wrong))?;
+            if let Some(before) = before {
+                let lasts_ns = state.after_ns - before.after_ns;
+                before
+                    .check_cycles(lasts_ns)
+                    .map_err(|wrong| at(i - 1, wrong))?;
+            }
             if states[..i].iter().any(|other| other.name == state.name) {
                 return Err(RadioError {
                     state: i,
@@ -115,11 +123,12 @@ impl RadioSpec {
         &self.states
     }
 
-    /// Returns the states in one line, e.g. "drx after 400 ms (listens every 320 ms), idle after 10100 ms (promotion 260 ms)".
+    /// Returns the states in one line, e.g. "radio drx after 400 ms (listens every 320 ms), idle after 10100 ms (promotion
+    /// 260 ms)".
     pub(crate) fn summary(&self) -> String {
-        let asleep = self.states.iter().skip(1);
-        let asleep: Vec<String> = asleep.map(RadioStateSpec::summary).collect();
-        format!("radio {}", asleep.join(", "))
+        let costly = self.states.iter().filter(|state| !state.costs().is_empty());
+        let costly: Vec<String> = costly.map(RadioStateSpec::summary).collect();
+        format!("radio {}", costly.join(", "))
     }
 }
 
@@ -164,7 +173,11 @@ impl RadioStateSpec {
         if self.promotion_ns == 0 && self.small_up_bytes.max(self.small_down_bytes) > 0 {
             let message =
                 "no packet needs a promotion here; write promotion_ms, or no small packets";
-            return Err(("small_up_bytes", message));
+            let key = match self.small_up_bytes {
+                0 => "small_down_bytes",
+                _ => "small_up_bytes",
+            };
+            return Err((key, message));
         }
         if [self.down_cycle_ns, self.up_cycle_ns, self.promotion_ns] == [0; 3] {
             let message =
@@ -172,6 +185,21 @@ impl RadioStateSpec {
             return Err(("name", message));
         }
         Ok(())
+    }
+
+    /// Returns what is wrong with a state that ends after so long without a packet.
+    fn check_cycles(&self, lasts_ns: u64) -> Result<(), (&'static str, &'static str)> {
+        let cycles = [
+            ("down_cycle_ms", self.down_cycle_ns),
+            ("up_cycle_ms", self.up_cycle_ns),
+        ];
+        match cycles.into_iter().find(|&(_, ns)| ns > lasts_ns) {
+            Some((key, _)) => Err((
+                key,
+                "the cycle is longer than the state; the next one begins before",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_first(&self) -> Result<(), (&'static str, &'static str)> {
@@ -193,20 +221,30 @@ impl RadioStateSpec {
     }
 
     fn summary(&self) -> String {
-        let mut costs = Vec::new();
-        if self.down_cycle_ns > 0 {
-            costs.push(format!("listens every {} ms", ms(self.down_cycle_ns)));
-        }
-        match (self.promotion_ns, self.promotion_jitter_ns) {
-            (0, _) => {}
-            (ns, 0) => costs.push(format!("promotion {} ms", ms(ns))),
-            (ns, jitter_ns) => costs.push(format!("promotion {} ms ±{}", ms(ns), ms(jitter_ns))),
-        }
-        let costs = match costs.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", costs.join(", ")),
+        let after = match self.after_ns {
+            0 => String::new(),
+            ns => format!(" after {} ms", ms(ns)),
         };
-        format!("{} after {} ms{costs}", self.name, ms(self.after_ns))
+        format!("{}{after} ({})", self.name, self.costs().join(", "))
+    }
+
+    /// Returns what delays packets.
+    fn costs(&self) -> Vec<String> {
+        let promotion = match (self.promotion_ns, self.promotion_jitter_ns) {
+            (0, _) => None,
+            (ns, 0) => Some(format!("promotion {} ms", ms(ns))),
+            (ns, jitter_ns) => Some(format!("promotion {} ms ±{}", ms(ns), ms(jitter_ns))),
+        };
+        let every = |what: &str, ns: u64| (ns > 0).then(|| format!("{what} every {} ms", ms(ns)));
+        let small = |way: &str, bytes: u32| (bytes > 0).then(|| format!("not for {bytes} B {way}"));
+        let costs = [
+            every("listens", self.down_cycle_ns),
+            every("asks", self.up_cycle_ns),
+            promotion,
+            small("up", self.small_up_bytes),
+            small("down", self.small_down_bytes),
+        ];
+        costs.into_iter().flatten().collect()
     }
 }
 

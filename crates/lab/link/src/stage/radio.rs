@@ -3,7 +3,11 @@
 use std::collections::VecDeque;
 
 use super::{Item, Outcome, Stage};
-use crate::{model::Direction, radio::Radio, spec::PathSpec};
+use crate::{
+    model::Direction,
+    radio::{Carried, Radio},
+    spec::{PathSpec, QueueLimits},
+};
 
 /// Builds the stage in one direction of a link with this radio.
 pub(super) fn build(spec: &PathSpec, direction: Direction, radio: Radio) -> Box<dyn Stage> {
@@ -11,9 +15,10 @@ pub(super) fn build(spec: &PathSpec, direction: Direction, radio: Radio) -> Box<
         radio,
         direction,
         bps: spec.rate.mean_bps(),
-        queue_bytes: spec.queue_bytes(),
+        queue: spec.queue_limits(),
         air_free_ns: 0,
-        last_ns: 0,
+        passed_ns: 0,
+        ready_ns: 0,
         waiting: VecDeque::new(),
     })
 }
@@ -23,16 +28,71 @@ struct RadioStage {
     direction: Direction,
     /// The rate at which the bottleneck behind carries packets.
     bps: Option<u64>,
-    /// How many bytes wait there at most.
-    queue_bytes: Option<u64>,
+    /// What waits there at most.
+    queue: QueueLimits,
     /// When the bottleneck has carried what has come so far.
     air_free_ns: u64,
-    last_ns: u64,
-    /// When each packet can be carried, in order.
-    waiting: VecDeque<(u64, Item)>,
+    /// When the last packet passed. No later one does before.
+    passed_ns: u64,
+    /// When the radio was ready, or was to be, at the last arrival.
+    ready_ns: u64,
+    waiting: VecDeque<Waiting>,
+}
+
+struct Waiting {
+    carried: Carried,
+    /// When it passes: then, and not before those in front.
+    at_ns: u64,
+    item: Item,
 }
 
 impl RadioStage {
+    /// Takes a packet in, and returns when it passes. If the other direction woke the radio up meanwhile, those that wait
+    /// for it pass now at the soonest.
+    fn admit(&mut self, now_ns: u64, carried: Carried, item: Item) -> u64 {
+        let ready_ns = self.radio.ready_ns();
+        if ready_ns < self.ready_ns {
+            let mut before_ns = self.passed_ns;
+            for waiting in &mut self.waiting {
+                waiting.at_ns = match waiting.carried {
+                    Carried::At(at_ns) => at_ns,
+                    Carried::AfterWaking(at_ns) => at_ns.min(ready_ns.max(now_ns)),
+                };
+                waiting.at_ns = waiting.at_ns.max(before_ns);
+                before_ns = waiting.at_ns;
+            }
+        }
+        self.ready_ns = ready_ns;
+        let before_ns = self
+            .waiting
+            .back()
+            .map_or(self.passed_ns, |last| last.at_ns);
+        let (Carried::At(own_ns) | Carried::AfterWaking(own_ns)) = carried;
+        let at_ns = own_ns.max(before_ns);
+        self.waiting.push_back(Waiting {
+            carried,
+            at_ns,
+            item,
+        });
+        at_ns
+    }
+
+    /// Tells the radio that a packet passes, and for how long the bottleneck behind is busy then.
+    fn pass(&mut self, carried: Carried, at_ns: u64, ip_bytes: u32) {
+        let air_ns = self.air_ns(ip_bytes.into());
+        // The queue drops what is more than it holds.
+        let longest_ns = self
+            .air_ns(self.queue.bytes)
+            .min(self.queue.packets.saturating_mul(air_ns));
+        let most_ns = at_ns.saturating_add(longest_ns).saturating_add(air_ns);
+        let free_ns = self.air_free_ns.max(at_ns).saturating_add(air_ns);
+        self.air_free_ns = free_ns.min(most_ns);
+        if let Carried::AfterWaking(_) = carried {
+            self.radio.wake_by(at_ns);
+        }
+        self.radio.busy_until(self.air_free_ns, self.direction);
+    }
+
     /// Returns the time that the bottleneck takes for so many bytes.
     fn air_ns(&self, bytes: u64) -> u64 {
         let ns = |bps| u128::from(bytes) * 8_000_000_000 / u128::from(bps);
@@ -44,28 +104,29 @@ impl RadioStage {
 impl Stage for RadioStage {
     fn offer(&mut self, now_ns: u64, item: Item) {
         let ip_bytes = item.packet.ip_bytes;
-        let ready_ns = self.radio.carry(now_ns, self.direction, ip_bytes);
-        // A small packet waits for those before it, too.
-        self.last_ns = self.last_ns.max(ready_ns);
-        let air_ns = self.air_ns(u64::from(ip_bytes));
-        let free_ns = self.air_free_ns.max(self.last_ns).saturating_add(air_ns);
-        // The queue drops what is more than it holds.
-        let most_ns = self.queue_bytes.map_or(u64::MAX, |bytes| {
-            let longest_ns = self.air_ns(bytes).saturating_add(air_ns);
-            self.last_ns.saturating_add(longest_ns)
-        });
-        self.air_free_ns = free_ns.min(most_ns);
-        self.radio.busy_until(self.air_free_ns, self.direction);
-        self.waiting.push_back((self.last_ns, item));
+        let carried = self.radio.carry(now_ns, self.direction, ip_bytes);
+        let at_ns = self.admit(now_ns, carried, item);
+        // What the phone sends is decided. A packet to the phone may still pass sooner.
+        if self.direction == Direction::Up {
+            self.pass(carried, at_ns, ip_bytes);
+        }
     }
 
     fn next_deadline(&self) -> Option<u64> {
-        self.waiting.front().map(|&(at_ns, _)| at_ns)
+        self.waiting.front().map(|first| first.at_ns)
     }
 
     fn poll(&mut self, now_ns: u64) -> Option<Outcome> {
         self.next_deadline().filter(|&at_ns| at_ns <= now_ns)?;
-        let (at_ns, item) = self.waiting.pop_front()?;
+        let Waiting {
+            carried,
+            at_ns,
+            item,
+        } = self.waiting.pop_front()?;
+        self.passed_ns = at_ns;
+        if self.direction == Direction::Down {
+            self.pass(carried, at_ns, item.packet.ip_bytes);
+        }
         Some(Outcome {
             at_ns,
             item,

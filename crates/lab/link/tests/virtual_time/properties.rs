@@ -150,6 +150,8 @@ fn radios() -> impl Strategy<Value = Option<RadioSpec>> {
             ..RadioStateSpec::default()
         }];
         for (longer_ns, down_cycle_ns, up_cycle_ns, promotion_ns, small_bytes) in list {
+            // No cycle may be longer than the state.
+            let longer_ns = longer_ns + 20 * MS;
             states.push(RadioStateSpec {
                 name: format!("state{}", states.len()),
                 after_ns: states[states.len() - 1].after_ns + longer_ns,
