@@ -13,6 +13,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let response = engine.get(&url).send().await?;
     let (status, protocol) = (response.status(), response.report().protocol);
     let body = response.bytes(1 << 20).await?;
-    println!("{}, {protocol:?}: {}", status.as_u16(), String::from_utf8_lossy(&body).trim());
+    println!(
+        "{}, {protocol:?}: {}",
+        status.as_u16(),
+        String::from_utf8_lossy(&body).trim()
+    );
     Ok(())
 }
