@@ -113,7 +113,7 @@ impl Radio {
         self.machine().clone().into_changes(until_ns)
     }
 
-    /// A thread that panicked leaves no half of a change.
+    /// Locks the machine. A thread that panicked leaves no half of a change.
     fn machine(&self) -> MutexGuard<'_, Machine> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
