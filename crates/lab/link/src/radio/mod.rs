@@ -123,7 +123,7 @@ impl RadioSpec {
         &self.states
     }
 
-    /// Returns the states in one line, e.g. "radio drx after 400 ms (listens every 320 ms), idle after 10100 ms (promotion
+    /// Returns the states in one line, e.g. "radio drx after 400 ms (cycle 320 ms), idle after 10100 ms (promotion
     /// 260 ms)".
     pub(crate) fn summary(&self) -> String {
         let costly = self.states.iter().filter(|state| !state.costs().is_empty());
@@ -235,14 +235,16 @@ impl RadioStateSpec {
             (ns, 0) => Some(format!("promotion {} ms", ms(ns))),
             (ns, jitter_ns) => Some(format!("promotion {} ms ±{}", ms(ns), ms(jitter_ns))),
         };
-        let every = |what: &str, ns: u64| (ns > 0).then(|| format!("{what} every {} ms", ms(ns)));
-        let small = |way: &str, bytes: u32| (bytes > 0).then(|| format!("not for {bytes} B {way}"));
+        let cycle = |what: &str, ns: u64| (ns > 0).then(|| format!("{what} {} ms", ms(ns)));
+        let small = match (self.small_up_bytes, self.small_down_bytes) {
+            (0, 0) => None,
+            (up, down) => Some(format!("small {up}/{down} B")),
+        };
         let costs = [
-            every("listens", self.down_cycle_ns),
-            every("asks", self.up_cycle_ns),
+            cycle("cycle", self.down_cycle_ns),
+            cycle("grants", self.up_cycle_ns),
             promotion,
-            small("up", self.small_up_bytes),
-            small("down", self.small_down_bytes),
+            small,
         ];
         costs.into_iter().flatten().collect()
     }
