@@ -1,5 +1,10 @@
 //! The states of a radio over virtual time.
 
+#![expect(
+    clippy::disallowed_types,
+    reason = "each direction of a link may run in a thread of its own, and both share the radio"
+)]
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};

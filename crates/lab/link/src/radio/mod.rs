@@ -123,12 +123,15 @@ impl RadioSpec {
         &self.states
     }
 
-    /// Returns the states in one line, e.g. "radio drx after 400 ms (cycle 320 ms), idle after 10100 ms (promotion
-    /// 260 ms)".
+    /// Returns when the radio sleeps, in one line, e.g. "radio drx after 400 ms, idle after 10100 ms": its first state of
+    /// sleep and its last.
     pub(crate) fn summary(&self) -> String {
-        let costly = self.states.iter().filter(|state| !state.costs().is_empty());
-        let costly: Vec<String> = costly.map(RadioStateSpec::summary).collect();
-        format!("radio {}", costly.join(", "))
+        let text =
+            |state: &RadioStateSpec| format!("{} after {} ms", state.name, ms(state.after_ns));
+        match &self.states[..] {
+            [_, first, .., last] => format!("radio {}, {}", text(first), text(last)),
+            states => format!("radio {}", states.last().map(text).unwrap_or_default()),
+        }
     }
 }
 
@@ -218,35 +221,6 @@ impl RadioStateSpec {
             )),
             None => Ok(()),
         }
-    }
-
-    fn summary(&self) -> String {
-        let after = match self.after_ns {
-            0 => String::new(),
-            ns => format!(" after {} ms", ms(ns)),
-        };
-        format!("{}{after} ({})", self.name, self.costs().join(", "))
-    }
-
-    /// Returns what delays packets.
-    fn costs(&self) -> Vec<String> {
-        let promotion = match (self.promotion_ns, self.promotion_jitter_ns) {
-            (0, _) => None,
-            (ns, 0) => Some(format!("promotion {} ms", ms(ns))),
-            (ns, jitter_ns) => Some(format!("promotion {} ms ±{}", ms(ns), ms(jitter_ns))),
-        };
-        let cycle = |what: &str, ns: u64| (ns > 0).then(|| format!("{what} {} ms", ms(ns)));
-        let small = match (self.small_up_bytes, self.small_down_bytes) {
-            (0, 0) => None,
-            (up, down) => Some(format!("small {up}/{down} B")),
-        };
-        let costs = [
-            cycle("cycle", self.down_cycle_ns),
-            cycle("grants", self.up_cycle_ns),
-            promotion,
-            small,
-        ];
-        costs.into_iter().flatten().collect()
     }
 }
 
