@@ -334,7 +334,8 @@ fn a_run_stops_when_cells_cannot_be_stored_and_keeps_them() {
         .unwrap()
         .collect();
     let kept = kept[0].as_ref().unwrap().path().join("records");
-    assert_eq!(record_count(&kept), stored + 1);
+    // The server may have stored the last one and been stopped before it said so.
+    assert!((stored..=stored + 1).contains(&record_count(&kept)));
     machine.run(&["run", "--resume", url]).exits_with(0);
     assert!(!kept.exists());
     assert_complete(&records(&folder));
