@@ -3,6 +3,8 @@
 //! A [`Call`](crate::Call) takes some 500 bytes, a [`CompactCall`] some 25. Only critical paths are left out.
 
 mod calls;
+mod column;
+mod packing;
 mod table;
 
 pub use calls::{CompactCall, CompactCalls};
