@@ -57,7 +57,7 @@ impl Leg {
         }
     }
 
-    /// Returns the leg in a window in which the radio changed its state so.
+    /// Returns the leg with the wake-ups of its radio, from the log of a window.
     pub fn with_radio(mut self, direction: Direction, changes: &[RadioChange]) -> Leg {
         // Packets to the phone meet it after their delay.
         let before_ns = match direction {
@@ -244,10 +244,12 @@ mod tests {
             };
             leg.with_radio(direction, &changes(times))
         };
-        let cases: [(Direction, &[u64], u64, [u64; 2]); 6] = [
+        let cases: [(Direction, &[u64], u64, [u64; 2]); 7] = [
             (Direction::Up, &[50, 150], 180, [150, 160]),
             // It left before the radio woke up, so a small one that needed no promotion.
             (Direction::Up, &[50, 150], 130, [100, 110]),
+            // Late, but not because of the radio, which woke up later.
+            (Direction::Up, &[50, 150], 140, [100, 110]),
             // It left long after, so that something else held it, too.
             (Direction::Up, &[150], 190, [150, 160]),
             (Direction::Up, &[50], 190, [100, 110]),

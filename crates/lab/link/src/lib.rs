@@ -85,7 +85,7 @@ pub use nat::{Endpoint, Mapping, NatExpiry, NatSpec, NatTable, Outbound};
 pub use network::{Basis, Network, NetworkError, OverrideError, Overrides, builtin, find};
 pub use path::{Counters, Drops, Path};
 pub use radio::{
-    Begins, Changes, Radio, RadioChange, RadioError, RadioSpec, RadioState, RadioStateSpec,
+    Begins, Radio, RadioChange, RadioError, RadioLog, RadioSpec, RadioState, RadioStateSpec,
 };
 pub use spec::*;
 pub use time::NS_PER_MS;

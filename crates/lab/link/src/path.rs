@@ -74,7 +74,7 @@ impl Path {
     ///
     /// The packets of every flow are counted from zero again, so that arms with different warm-ups
     /// get common random numbers in their steps; the caller renews its [`FlowTable`](crate::FlowTable)
-    /// too. Packets already inside keep their fate. A radio is then in its state of the beginning; without this call it is
+    /// too. Packets already inside keep their fate. A radio is then in its initial state; without this call it is
     /// from the time 0 on.
     pub fn start(&mut self, at_ns: u64) {
         if let Some(radio) = &self.radio {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cause, Changes, Direction};
+use crate::{Cause, Direction, RadioLog};
 
 /// The traffic, timing errors, costs and interference of one window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct Window {
     /// The server's sockets, open when the window ended.
     pub server_sockets: Vec<Socket>,
     /// The states of the network's radio; empty without one.
-    pub radio: Changes,
+    pub radio: RadioLog,
 }
 
 /// The settings of a socket, read from the socket itself.

@@ -88,7 +88,7 @@ impl Bridge {
     pub fn end(mut self) -> Result<Window, BridgeError> {
         self.link.settle(SETTLE);
         let [up, down] = self.link.end_window()?;
-        let radio = self.link.radio_changes().unwrap_or_default();
+        let radio = self.link.radio_log().unwrap_or_default();
         self.link.stop();
         Ok(Window {
             started_ns: self.started_ns,

@@ -154,7 +154,9 @@ impl CellRun<'_> {
         let traffic = Traffic::of(&output.tap).with_clock_step(output.window.clock_step_ns);
         let claim = self.claim(destinations, &output.hello, output.run_ns, traffic);
         let mut measured = collect(output, &claim, key)?;
-        measured.radio = radio(&measured, self.network);
+        if let Some(spec) = &self.network.up.radio {
+            measured.radio = radio(&measured.window.radio, spec, measured.started_ns);
+        }
         critical_path::explain_calls(&mut measured, self.network, self.captures.paths);
         Ok(measured)
     }

@@ -3,9 +3,9 @@
 //! A new connection takes 3 round trips to the first byte over TCP with TLS 1.3 and 2 over QUIC. It takes 1 with early
 //! data or when warm (RFC 8446, RFC 9001). A long certificate chain costs QUIC a third (RFC 9000). A saturated link
 //! carries its rate times the payload's share of each packet. The tap counts the packets that the kernel counts. Two
-//! cells with the same seed lose the same packets. Time whose cause is known is charged to that cause. A radio that slept wakes up as late as its states say. A lab that gets
-//! these wrong cannot be trusted with anything else. So every run checks some of them first, and `commute doctor`
-//! checks all.
+//! cells with the same seed lose the same packets. Time whose cause is known is charged to that cause. A radio that slept
+//! wakes up as late as its states say. A lab that gets these wrong cannot be trusted with anything else. So every run
+//! checks some of them first, and `commute doctor` checks all.
 
 mod accounting;
 mod causes;

@@ -19,7 +19,7 @@ const MAX_CHANGES: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct Radio(Arc<Mutex<Machine>>);
 
-/// What a radio does.
+/// A state of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RadioState {
@@ -67,7 +67,7 @@ pub struct RadioChange {
 
 /// The states of a radio from the origin of virtual time on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
+pub struct RadioLog {
     /// The changes in order of time, the first at the origin.
     pub changes: Vec<RadioChange>,
     /// There were too many changes, and the last are missing.
@@ -75,12 +75,12 @@ pub struct Changes {
 }
 
 impl Radio {
-    /// Returns a radio in its state of the beginning. The seed determines when it listens and how long promotions take.
+    /// Returns a radio in its initial state. The seed determines when it listens and how long promotions take.
     pub fn new(spec: &RadioSpec, seed: u64) -> Radio {
         Radio(Arc::new(Mutex::new(Machine::new(spec, seed))))
     }
 
-    /// Sets the origin of virtual time, at which the radio is in its state of the beginning.
+    /// Sets the origin of virtual time, at which the radio is in its initial state.
     pub(crate) fn start(&self, origin_ns: u64) {
         let mut machine = self.machine();
         // Both directions start it, and a packet may have come in between.
@@ -108,14 +108,14 @@ impl Radio {
         }
     }
 
-    /// Says that the link carries the last packet of a direction until `until_ns`, so that the radio sleeps no sooner.
+    /// Keeps the radio awake until `until_ns`, when the link has carried the last packet of a direction.
     pub(crate) fn busy_until(&self, until_ns: u64, direction: Direction) {
         self.machine().busy_until(until_ns, direction);
     }
 
     /// Returns the states from the origin to `until_ns`.
-    pub fn changes(&self, until_ns: u64) -> Changes {
-        self.machine().clone().into_changes(until_ns)
+    pub fn log(&self, until_ns: u64) -> RadioLog {
+        self.machine().clone().into_log(until_ns)
     }
 
     /// Locks the machine. A thread that panicked leaves no half of a change.
@@ -144,7 +144,7 @@ struct Machine {
     ready_ns: u64,
     /// Until when the phone has a grant, because it has not sent all that it asked for.
     granted_ns: u64,
-    changes: Changes,
+    log: RadioLog,
 }
 
 impl Machine {
@@ -172,7 +172,7 @@ impl Machine {
             promoting_ns: 0,
             ready_ns: 0,
             granted_ns: 0,
-            changes: Changes::default(),
+            log: RadioLog::default(),
         };
         machine.start(0);
         machine
@@ -189,7 +189,7 @@ impl Machine {
         };
         (self.promoting_ns, self.ready_ns) = (origin_ns, origin_ns);
         self.granted_ns = origin_ns;
-        self.changes = Changes::default();
+        self.log = RadioLog::default();
         self.change(origin_ns, RadioState::At(self.state as u8));
     }
 
@@ -312,7 +312,7 @@ impl Machine {
 
     /// Logs a change. One that was to come later does not happen.
     fn change(&mut self, at_ns: u64, state: RadioState) {
-        let Changes { changes, is_cut } = &mut self.changes;
+        let RadioLog { changes, is_cut } = &mut self.log;
         if *is_cut {
             return;
         }
@@ -326,11 +326,9 @@ impl Machine {
         }
     }
 
-    fn into_changes(mut self, until_ns: u64) -> Changes {
+    fn into_log(mut self, until_ns: u64) -> RadioLog {
         self.sleep_until(until_ns);
-        self.changes
-            .changes
-            .retain(|change| change.at_ns <= until_ns);
-        self.changes
+        self.log.changes.retain(|change| change.at_ns <= until_ns);
+        self.log
     }
 }

@@ -3,7 +3,7 @@
 //! Both directions of a link share one radio. Its states are a list, each entered after some time without a packet: e.g.
 //! connected, connected DRX (the phone listens once in each cycle) and idle (the phone listens for pages, and connects
 //! again). A packet that finds the radio asleep waits until it can carry: a packet to the phone for the next time at which
-//! the phone listens, and then, as a packet from the phone, for the promotion. Whoever comes meanwhile waits with it.
+//! the phone listens, and then, as a packet from the phone, for the promotion. Packets that come meanwhile wait with it.
 
 mod keys;
 mod machine;
@@ -16,7 +16,7 @@ use crate::text::ms;
 
 pub(crate) use keys::Keys;
 pub(crate) use machine::Carried;
-pub use machine::{Changes, Radio, RadioChange, RadioState};
+pub use machine::{Radio, RadioChange, RadioLog, RadioState};
 
 /// A radio: what it does after how long without a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

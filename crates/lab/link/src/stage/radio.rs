@@ -77,7 +77,7 @@ impl RadioStage {
         at_ns
     }
 
-    /// Tells the radio that a packet passes, and for how long the bottleneck behind is busy then.
+    /// Keeps the radio awake for a packet that passes, until the bottleneck behind has carried it.
     fn pass(&mut self, carried: Carried, at_ns: u64, ip_bytes: u32) {
         let air_ns = self.air_ns(ip_bytes.into());
         // The queue drops what is more than it holds.

@@ -8,6 +8,7 @@ mod common_random_numbers;
 mod golden;
 mod nat;
 mod networks;
+mod pings;
 mod properties;
 mod radio;
 mod random_text;

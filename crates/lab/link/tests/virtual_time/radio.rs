@@ -1,152 +1,14 @@
-//! The radio: known answers of pings on every network that has one, its log, and its rules.
-
-use std::collections::BTreeMap;
+//! The radio: its rules and its log.
 
 use link::{
-    Begins, Departure, Direction, NS_PER_MS, Network, Path, PathSpec, Radio, RadioSpec, RadioState,
-    RadioStateSpec, find,
+    Begins, Direction, NS_PER_MS, Path, PathSpec, QueueSpec, Radio, RadioSpec, RadioState,
+    RadioStateSpec, RateSpec, find,
 };
 use proptest::prelude::*;
 
 use crate::common::{arrival, at_ns, poll_all, poll_on_time};
 
 const MS: u64 = NS_PER_MS;
-const PING_BYTES: u32 = 84;
-
-/// Both directions of a link in virtual time, whose ends answer pings at once.
-struct Pinger {
-    paths: BTreeMap<bool, Path>,
-    from_phone: bool,
-    sent_ns: Vec<u64>,
-    received_ns: Vec<u64>,
-}
-
-impl Pinger {
-    fn new(network: &Network, seed: u64, from_phone: bool) -> Pinger {
-        let radio = Radio::new(network.up.radio.as_ref().unwrap(), seed);
-        let path = |spec, direction| Path::with_radio(spec, direction, seed, Some(&radio));
-        let mut paths = BTreeMap::from([
-            (true, path(&network.up, Direction::Up)),
-            (false, path(&network.down, Direction::Down)),
-        ]);
-        for path in paths.values_mut() {
-            path.start(0);
-        }
-        Pinger {
-            paths,
-            from_phone,
-            sent_ns: Vec::new(),
-            received_ns: Vec::new(),
-        }
-    }
-
-    /// Sends a ping at each time, and returns the round trips in ms.
-    fn pings(&mut self, times_ns: &[u64]) -> Vec<f64> {
-        for &at_ns in times_ns {
-            self.run_until(at_ns);
-            self.offer(self.from_phone, at_ns);
-            self.sent_ns.push(at_ns);
-        }
-        self.run_until(u64::MAX - 1);
-        let pairs = self.sent_ns.iter().zip(&self.received_ns);
-        pairs
-            .map(|(sent, received)| (received - sent) as f64 / MS as f64)
-            .collect()
-    }
-
-    fn offer(&mut self, up: bool, at_ns: u64) {
-        let packet = arrival(at_ns, 0, PING_BYTES, 0).packet;
-        self.paths.get_mut(&up).unwrap().offer(at_ns, packet);
-    }
-
-    fn run_until(&mut self, until_ns: u64) {
-        while let Some((up, at_ns)) = self.first(until_ns) {
-            let departure = self.paths.get_mut(&up).unwrap().poll(at_ns);
-            match departure {
-                Some(Departure::Deliver { at_ns, .. }) if up == self.from_phone => {
-                    self.offer(!up, at_ns);
-                }
-                Some(Departure::Deliver { at_ns, .. }) => self.received_ns.push(at_ns),
-                _ => {}
-            }
-        }
-    }
-
-    /// Returns the path that is due first, up to a time.
-    fn first(&self, until_ns: u64) -> Option<(bool, u64)> {
-        let due = |(&up, path): (&bool, &Path)| Some((path.next_deadline()?, up));
-        let (at_ns, up) = self.paths.iter().filter_map(due).min()?;
-        (at_ns <= until_ns).then_some((up, at_ns))
-    }
-}
-
-/// Returns the least and the greatest round trip in ms of pings every `gap_ms`, but for the first ones, which find the
-/// radio in its state of the beginning.
-fn range(name: &str, gap_ms: u64, from_phone: bool) -> [f64; 2] {
-    let network = find(name).unwrap();
-    let mut found = [f64::INFINITY, 0.0];
-    for seed in 0..20 {
-        // No multiple of a cycle, so that pings meet all of its phases.
-        let times: Vec<u64> = (0..100)
-            .map(|i| 20_000 * MS + i * (gap_ms * MS + 1_700_000))
-            .collect();
-        let times_ms = Pinger::new(&network, seed, from_phone).pings(&times);
-        for ms in &times_ms[40..] {
-            found = [found[0].min(*ms), found[1].max(*ms)];
-        }
-    }
-    found
-}
-
-/// The published ranges are those of round trips in `networks/NAME.toml`, whose sources are named there.
-#[test]
-fn pings_take_as_long_as_published() {
-    // Every 100 ms no radio is asleep when a ping goes up; on 5G SA, DRX has just begun when one comes down.
-    let cases = [
-        ("lte", 100, true, [70.0, 70.2]),
-        ("lte", 100, false, [70.0, 70.2]),
-        ("lte", 5_000, false, [70.0, 390.2]),
-        ("lte", 5_000, true, [70.0, 70.2]),
-        ("lte", 15_000, true, [330.1, 330.4]),
-        ("lte", 15_000, false, [330.1, 1610.4]),
-        ("lte-aro", 5_000, false, [70.0, 110.2]),
-        ("lte-aro", 15_000, false, [330.0, 1610.4]),
-        ("5g-nsa", 100, true, [80.0, 80.1]),
-        ("5g-nsa", 5_000, false, [80.0, 400.1]),
-        ("5g-nsa", 15_000, true, [370.0, 400.1]),
-        ("5g-nsa", 15_000, false, [370.0, 1680.1]),
-        ("5g-sa", 100, true, [79.0, 79.1]),
-        ("5g-sa", 5_000, false, [79.0, 119.1]),
-        ("5g-sa", 12_000, false, [100.0, 140.1]),
-        ("5g-sa", 12_000, true, [100.0, 100.1]),
-        ("5g-sa", 17_000, false, [420.0, 1730.1]),
-        ("3g-umts", 100, true, [117.5, 121.1]),
-        // Small packets on the shared channel need no promotion.
-        ("3g-umts", 6_000, true, [117.5, 121.1]),
-        ("3g-umts", 17_000, true, [2117.5, 2121.1]),
-    ];
-    for (name, gap_ms, from_phone, [least, most]) in cases {
-        let [low, high] = range(name, gap_ms, from_phone);
-        let case = format!("{name} every {gap_ms} ms, from phone: {from_phone}: {low} to {high}");
-        assert!((least..=most).contains(&low), "{case}");
-        assert!((least..=most).contains(&high), "{case}");
-        // Where the range is wide, pings fill it.
-        if most - least > 30.0 {
-            assert!(low - least < 0.02 * (most - least), "{case}");
-            assert!(most - high < 0.02 * (most - least), "{case}");
-        }
-    }
-}
-
-#[test]
-fn every_network_with_a_radio_has_known_answers() {
-    let names = link::builtin().iter().map(|(name, _)| *name);
-    let names: Vec<&str> = names
-        .filter(|name| find(name).unwrap().up.radio.is_some())
-        .collect();
-    assert_eq!(names, ["3g-umts", "5g-nsa", "5g-sa", "lte", "lte-aro"]);
-}
-
 fn state(name: &str, after_ms: u64) -> RadioStateSpec {
     RadioStateSpec {
         name: name.to_owned(),
@@ -238,7 +100,7 @@ fn small_packets_keep_their_state_but_no_more() {
 fn a_small_packet_that_is_still_being_carried_wakes_nothing() {
     // 40 ms for the small packet and 80 ms for the large one, which needs 200 ms of promotion.
     let slow = PathSpec {
-        rate: link::RateSpec::constant(10_000),
+        rate: RateSpec::constant(10_000),
         ..spec(radio())
     };
     let mut path = Path::new(&slow, Direction::Up, 7);
@@ -254,7 +116,7 @@ fn a_phone_waits_for_a_grant_unless_it_is_still_sending() {
     let mut states = states();
     states[0].up_cycle_ns = 50 * MS;
     let slow = PathSpec {
-        rate: link::RateSpec::constant(1_000_000),
+        rate: RateSpec::constant(1_000_000),
         ..spec(radio_of(Begins::Connected, states.clone()))
     };
     // 10 ms for each packet.
@@ -320,7 +182,7 @@ fn small_packets_do_not_overtake() {
 fn a_queue_that_empties_keeps_the_radio_awake() {
     // 10 ms for each packet of 1250 bytes: the last of 100 leaves at 1200 ms, so 2150 ms is too early to be idle.
     let slow = |radio| PathSpec {
-        rate: link::RateSpec::constant(1_000_000),
+        rate: RateSpec::constant(1_000_000),
         ..spec(radio)
     };
     let times = |spec: &PathSpec, last_ms: u64| {
@@ -334,28 +196,38 @@ fn a_queue_that_empties_keeps_the_radio_awake() {
     assert_eq!(times(&slow(radio()), 2_150), 2_160);
     assert_eq!(times(&slow(radio()), 2_200), 2_410);
     // A queue of ten packets dropped the others, and was empty at 310 ms.
-    let short = PathSpec {
-        queue: link::QueueSpec {
-            bytes: Some(12_500),
-            ..link::QueueSpec::default()
-        },
-        ..slow(radio())
+    let bytes = QueueSpec {
+        bytes: Some(12_500),
+        ..QueueSpec::default()
     };
-    assert_eq!(times(&short, 1_300), 1_310);
-    assert_eq!(times(&short, 1_320), 1_530);
+    let packets = QueueSpec {
+        packets: Some(10),
+        ..QueueSpec::default()
+    };
+    for queue in [bytes, packets] {
+        let short = PathSpec {
+            queue,
+            ..slow(radio())
+        };
+        assert_eq!(times(&short, 1_300), 1_310, "{queue:?}");
+        assert_eq!(times(&short, 1_320), 1_530, "{queue:?}");
+    }
 }
 
 #[test]
-fn an_answer_finds_the_radio_awake() {
-    let network = find("lte").unwrap();
-    let mut pinger = Pinger::new(&network, 1, true);
-    // The first on an idle radio, the second beside it, the third 200 ms after.
-    let times: Vec<u64> = pinger
-        .pings(&[0, 100 * MS, 600 * MS])
-        .iter()
-        .map(|ms| *ms as u64)
-        .collect();
-    assert_eq!(times, [330, 230, 70]);
+fn the_second_direction_that_starts_forgets_nothing() {
+    let shared = Radio::new(&radio(), 7);
+    let path = |direction| Path::with_radio(&spec(radio()), direction, 7, Some(&shared));
+    let (mut up, mut down) = (path(Direction::Up), path(Direction::Down));
+    up.start(5 * MS);
+    up.offer(6 * MS, arrival(6 * MS, 0, 100, 0).packet);
+    down.start(5 * MS);
+    let changes = shared.log(300 * MS).changes;
+    let states: Vec<RadioState> = changes.iter().map(|change| change.state).collect();
+    assert_eq!(
+        states,
+        [RadioState::At(2), RadioState::Promoting, RadioState::At(0)]
+    );
 }
 
 #[test]
@@ -384,7 +256,7 @@ fn a_phone_that_sends_need_not_wait_until_it_listens() {
     // What comes down from now on finds it promoting, and then awake.
     down.offer(20 * MS, arrival(20 * MS, 1, 100, 0).packet);
     assert_eq!(down.poll(20 * MS), None);
-    let changes = shared.changes(500 * MS).changes;
+    let changes = shared.log(500 * MS).changes;
     let log: Vec<(u64, RadioState)> = changes.iter().map(|c| (c.at_ns / MS, c.state)).collect();
     assert_eq!(
         log,
@@ -399,7 +271,7 @@ fn a_phone_that_sends_need_not_wait_until_it_listens() {
     poll_all(&mut down, u64::MAX - 1, &mut departed);
     let times: Vec<u64> = departed.iter().map(|d| at_ns(d) / MS).collect();
     assert_eq!(times, [210; 2]);
-    let last = shared.changes(3_000 * MS).changes.pop().unwrap();
+    let last = shared.log(3_000 * MS).changes.pop().unwrap();
     assert_eq!((last.at_ns / MS, last.state), (1_210, RadioState::At(1)));
 }
 
@@ -430,11 +302,16 @@ fn a_packet_whose_page_nothing_brought_forward_wakes_the_radio_again() {
     // It falls asleep again before the page.
     up.offer(2_010 * MS, arrival(2_010 * MS, 0, 100, 0).packet);
     assert_eq!(down.poll(heard_ns).map(|d| at_ns(&d)), Some(heard_ns));
-    let changes = shared.changes(heard_ns).changes;
-    let last: Vec<RadioState> = changes.iter().rev().map(|c| c.state).take(3).collect();
+    let changes = shared.log(heard_ns).changes.into_iter().skip(3);
+    let since: Vec<(u64, RadioState)> = changes.map(|c| (c.at_ns, c.state)).collect();
     assert_eq!(
-        last,
-        [RadioState::At(0), RadioState::At(2), RadioState::At(1)]
+        since,
+        [
+            (2_010 * MS, RadioState::At(0)),
+            (2_110 * MS, RadioState::At(1)),
+            (3_010 * MS, RadioState::At(2)),
+            (heard_ns, RadioState::At(0)),
+        ]
     );
 }
 
@@ -447,7 +324,7 @@ fn the_log_has_every_change() {
         path.offer(at_ms * MS, arrival(at_ms * MS, 0, 100, 0).packet);
     }
     let log = |until_ms: u64| -> Vec<(u64, RadioState)> {
-        let changes = radio.changes(until_ms * MS).changes;
+        let changes = radio.log(until_ms * MS).changes;
         changes.iter().map(|c| (c.at_ns / MS, c.state)).collect()
     };
     let expected = [
@@ -530,7 +407,7 @@ proptest! {
             }
         }
         // The log is in order and repeats no state.
-        let changes = shared.changes(u64::MAX).changes;
+        let changes = shared.log(u64::MAX).changes;
         prop_assert!(changes.windows(2).all(|w| w[0].at_ns <= w[1].at_ns && w[0].state != w[1].state));
     }
 }

@@ -391,6 +391,13 @@ fn impossible_radios_are_refused_with_line_and_reason() {
             "no packet needs a promotion",
         ),
         (
+            format!(
+                "{first}{second}down_cycle_ms = 5\n[[radio.state]]\nname = 'off'\nafter_ms = 13\npromotion_ms = 5"
+            ),
+            9,
+            "the cycle is longer than the state",
+        ),
+        (
             format!("{first}{second}down_cycle_ms = 0"),
             9,
             "radio.state.1.down_cycle_ms: 0 is out of range",

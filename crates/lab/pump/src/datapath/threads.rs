@@ -4,7 +4,7 @@ use std::io;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use link::{Changes, Direction, FlowRule, NatSpec, Network, Path, Radio};
+use link::{Direction, FlowRule, NatSpec, Network, Path, Radio, RadioLog};
 
 use super::control::{ControlCommand, ControlHandle, ControlMessage, control};
 use super::flows::{FlowNumbers, flow_numbers};
@@ -135,9 +135,9 @@ impl LinkThreads {
     }
 
     /// Returns the states of the radio since the window began; `None` without a radio.
-    pub(crate) fn radio_changes(&self) -> Option<Changes> {
+    pub(crate) fn radio_log(&self) -> Option<RadioLog> {
         let now_ns = sys::monotonic_ns();
-        self.radio.as_ref().map(|radio| radio.changes(now_ns))
+        self.radio.as_ref().map(|radio| radio.log(now_ns))
     }
 
     /// Waits until the link is empty, at most `limit`, and returns whether it is.

@@ -87,7 +87,7 @@ impl WindowRecorder {
         let mut window = summarise(&start, &end, &ledgers);
         let [client, server] = endpoints;
         window.timeline = timeline.unwrap_or_default();
-        window.radio = link.radio_changes().unwrap_or_default();
+        window.radio = link.radio_log().unwrap_or_default();
         window.client_sockets = sockets::open_in(client.netns.inode()?);
         window.server_sockets = sockets::open_in(server.netns.inode()?);
         self.last = Some(ledgers);
