@@ -145,7 +145,7 @@ impl Router {
         };
         let instead_of_quic =
             conn.over == Transport::Tcp && self.is_unanswered(&call.origin, &call.traits);
-        let hedge_at = self.hedge_at(call, conn);
+        let hedge_at = self.hedge_at(call, conn, &reason);
         let (Some(call), Some(conn)) = (self.calls.get_mut(&id), self.conns.get_mut(&conn_id))
         else {
             return;
@@ -158,6 +158,7 @@ impl Router {
         // Beside others its time tells less of the transport than of them.
         call.is_sample &= call.copies.is_empty() && call.retries == 0 && conn.calls.is_empty();
         call.is_sample &= conn.state != ConnState::Early;
+        let explores = matches!(reason, Reason::Exploring(_));
         (call.hedge_at, call.failing_since) = (hedge_at, None);
         if instead_of_quic {
             call.left_quic = Some(conn.network);
@@ -173,6 +174,8 @@ impl Router {
             sent: now,
             head: None,
             cut_off: false,
+            explores,
+            is_alone: call.is_sample,
         });
         conn.calls.insert(id);
         conn.sent = conn.sent.saturating_add(1);
@@ -201,13 +204,11 @@ impl Router {
         let tcp_instead = copy.over == Transport::Tcp && call.left_quic == Some(copy.network);
         let network = copy.network;
         let first = !std::mem::replace(&mut call.delivered, true);
-        let others: Vec<ConnId> = call
-            .copies
-            .iter()
-            .map(|copy| copy.conn)
-            .filter(|conn| *conn != conn_id)
-            .collect();
-        call.copies.retain(|copy| copy.conn == conn_id);
+        let copies = std::mem::take(&mut call.copies);
+        let (answered, others): (Vec<_>, Vec<_>) =
+            copies.into_iter().partition(|copy| copy.conn == conn_id);
+        (call.copies, call.hedge_at) = (answered, None);
+        let traits = call.traits;
         call.hedge_at = None;
         self.on_offer(&origin, alt_svc);
         let was_silent = self.answered(conn_id);
@@ -220,11 +221,15 @@ impl Router {
                 conn: conn_id,
             });
         }
-        for other in others {
+        for copy in others {
+            let other = copy.conn;
             self.push_command(Command::Withdraw {
                 call: id,
                 conn: other,
             });
+            if copy.teaches() {
+                self.learn_failure(&origin, &traits, copy.over);
+            }
             self.lost_hedge(other);
             self.lost_probation(other);
             self.left(id, other);

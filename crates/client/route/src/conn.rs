@@ -146,6 +146,17 @@ pub(crate) struct RequestCopy {
     pub(crate) head: Option<MonotonicTime>,
     /// Whether its connection, which had answered others, was closed without an error.
     pub(crate) cut_off: bool,
+    /// Whether it was sent to learn how fast this transport is.
+    pub(crate) explores: bool,
+    /// Whether nothing else shared its connection when it was sent.
+    pub(crate) is_alone: bool,
+}
+
+impl RequestCopy {
+    /// Reports whether its time counts even if another copy was sent later.
+    pub(crate) fn teaches(&self) -> bool {
+        self.explores && self.is_alone
+    }
 }
 
 /// The state of an origin that has a lookup, a race, a pause or waiting requests.

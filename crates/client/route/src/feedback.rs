@@ -20,7 +20,7 @@ impl Router {
         };
         entry.done = entry.done.saturating_add(1);
         entry.kinds.record_size(call.traits.kind, size, now);
-        if !call.is_sample {
+        if !call.is_sample && !copy.teaches() {
             return;
         }
         let time = match ComparisonClass::of_size(size) {
@@ -39,7 +39,7 @@ impl Router {
         }
     }
 
-    /// Learns from a request that failed.
+    /// Learns from a request that failed, or that was answered over the other transport long after it was sent to learn.
     pub(crate) fn learn_failure(
         &mut self,
         origin: &Origin,

@@ -1,12 +1,14 @@
 //! Requests over HTTP/3 that get no answer although their path is alive: the server is slow, or its HTTP/3 is broken.
 //!
 //! Nothing on the path shows which. After two requests in a row without an answer the next ones go over TCP, and if TCP
-//! answers, HTTP/3 is broken. Where HTTP/3 is on probation, one request is enough, and it is hedged over TCP.
+//! answers, HTTP/3 is broken. Where HTTP/3 is on probation, one request is enough, and it is hedged over TCP. So are
+//! requests over either transport that are sent to learn.
 
 use std::time::Duration;
 
 use crate::conn::{Call, Conn};
 use crate::event::{CallId, ConnId, NetworkId, Origin, Policy, RequestTraits, Transport};
+use crate::learn::{ComparisonClass, key};
 use crate::reason::Reason;
 use crate::resend::MAX_RETRIES;
 use crate::router::Router;
@@ -16,6 +18,13 @@ use crate::time::MonotonicTime;
 const MAX_UNANSWERED: u8 = 2;
 /// A request that the app cancels earlier says nothing; one over HTTP/3 on probation is hedged then.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A request that is sent to learn is hedged after so many standard deviations of ln(time): one in 740 takes as long.
+const LONG_DEVIATIONS: f64 = 3.0;
+/// It is hedged after so many times the usual time, at least and at most.
+const LONG_MIN_TIMES: f64 = 2.0;
+const LONG_MAX_TIMES: f64 = 8.0;
+/// Where all is fast, a busy phone takes as long by itself.
+const LONG_MIN: Duration = Duration::from_millis(20);
 /// A limit says nothing that leaves less time than this many round trips.
 const MIN_ROUND_TRIPS: u32 = 2;
 
@@ -92,13 +101,41 @@ impl Router {
         }
     }
 
-    /// Returns when to hedge a request over TCP that is sent on this connection now, if it is to be hedged.
-    pub(crate) fn hedge_at(&self, call: &Call, conn: &Conn) -> Option<MonotonicTime> {
+    /// Returns when to hedge a request over the other transport that is sent on this connection now, if it is to be
+    /// hedged: over HTTP/3 on probation, or to learn.
+    pub(crate) fn hedge_at(
+        &self,
+        call: &Call,
+        conn: &Conn,
+        reason: &Reason,
+    ) -> Option<MonotonicTime> {
         let adaptive = matches!(call.traits.policy, Policy::Adaptive | Policy::Race);
+        if !adaptive || !call.traits.replayable || !call.traits.resends {
+            return None;
+        }
         let on_probation =
             conn.over == Transport::Quic && self.h3_status(&call.origin).on_probation(self.now);
-        let hedges = adaptive && on_probation && call.traits.replayable && call.traits.resends;
-        hedges.then(|| self.now + PATIENCE.max(2 * conn.monitor.silence()))
+        let patience = if on_probation {
+            PATIENCE.max(2 * conn.monitor.silence())
+        } else if matches!(reason, Reason::Exploring(_)) {
+            self.exploring_patience(call, conn)?
+        } else {
+            return None;
+        };
+        Some(self.now + patience)
+    }
+
+    /// Returns how long a request that is sent to learn may take: beyond it, hardly any takes so long over the other
+    /// transport. So learning never costs much more, even where one request in twenty stalls for seconds.
+    fn exploring_patience(&self, call: &Call, conn: &Conn) -> Option<Duration> {
+        let digest = self.knowledge.digest(&call.origin);
+        let entry = self.knowledge.origins.get(&(conn.network, digest))?;
+        let bytes = entry.expected_bytes(&call.traits);
+        let usual_s = entry.kinds.usual_s(key(call.traits.kind, bytes))?;
+        let estimates = &entry.estimates[ComparisonClass::of_size(bytes) as usize];
+        let times = (LONG_DEVIATIONS * estimates.of(conn.over.other()).deviation()).exp();
+        let patience_s = usual_s * times.clamp(LONG_MIN_TIMES, LONG_MAX_TIMES);
+        Some(Duration::from_secs_f64(patience_s).max(LONG_MIN))
     }
 
     /// Returns when the next request is hedged.
@@ -117,14 +154,13 @@ impl Router {
             };
             call.hedge_at = None;
             let (origin, traits) = (call.origin.clone(), call.traits);
-            let may = call.copies.len() == 1 && call.retries < MAX_RETRIES;
-            let Some(conn) = self
-                .usable(&origin, &traits, Transport::Tcp)
-                .filter(|_| may)
-            else {
+            let [copy] = call.copies[..] else { continue };
+            let may = call.retries < MAX_RETRIES;
+            let over = copy.over.other();
+            let Some(conn) = self.usable(&origin, &traits, over).filter(|_| may) else {
                 continue;
             };
-            self.send(id, conn, Reason::Hedge(Transport::Tcp));
+            self.send(id, conn, Reason::Hedge(over));
             if let Some(call) = self.calls.get_mut(&id) {
                 call.retries += 1;
             }

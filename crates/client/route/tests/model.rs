@@ -204,8 +204,12 @@ proptest! {
         world.pass_time(Duration::from_secs(60));
         for log in world.calls.values() {
             prop_assert!(matches!(log.ended, Some((_, End::Done(_)))), "{:?}", log);
-            prop_assert_eq!(log.sends.len(), 1);
         }
+        // Only a request that was sent to learn is sent over the other transport, too, if that is much faster.
+        let copies: Vec<usize> = world.calls.values().map(|log| log.sends.len()).collect();
+        let twice = copies.iter().filter(|copies| **copies == 2).count();
+        prop_assert!(copies.iter().all(|copies| *copies <= 2), "{:?}", copies);
+        prop_assert!(twice <= 5 + copies.len().isqrt() / 2, "{:?}", copies);
     }
 
     #[test]
