@@ -24,12 +24,15 @@
 //!
 //! 1. *policy*: the operator blocks or polices UDP, from some moment on;
 //! 2. *bottleneck*: a drop-tail queue in front of a constant rate or a trace of delivery
-//!    opportunities. A gate closes for outages and handovers: service then stops, and the queue is
+//!    opportunities. A gate closes for outages: service then stops, and the queue is
 //!    either kept, and fills further, or flushed;
 //! 3. *loss*, after the queue because packets lost on the radio have used the link: each packet
 //!    independently, in fades by the clock, or in runs of packets;
 //! 4. *delay* and jitter, which follows the clock and so keeps the order;
 //! 5. *reorder*, only if the direction asks for it.
+//!
+//! A network may have [`Handovers`]: at their times both directions close for a while, and the delay is another one
+//! afterwards.
 //!
 //! A network may have a [`Radio`], which both directions share and which sleeps when no packet comes. Packets from the phone
 //! meet it first. Packets to the phone meet it after policy and delay, which are then between the server and the radio.
@@ -40,7 +43,7 @@
 //! model. [`Path::next_deadline`] is the time of the next delivery, not of the next event inside.
 //! A lone packet thus costs one wake-up and not one per stage.
 //!
-//! Traces, gates, policies, fades and jitter run on virtual time from an origin: [`Path::start`], or the
+//! Traces, gates, handovers, policies, fades and jitter run on virtual time from an origin: [`Path::start`], or the
 //! first packet. Rates and queues count IP bytes. At any moment [`Path::counters`] satisfies
 //! offered = delivered + dropped + queued.
 //!
@@ -60,8 +63,10 @@
 
 #![forbid(unsafe_code)]
 
+mod closings;
 mod flows;
 mod gate;
+mod handover;
 mod model;
 mod nat;
 mod network;
@@ -78,8 +83,10 @@ mod time;
 mod trace;
 pub mod window;
 
+pub use closings::OnClose;
 pub use flows::{FULL_SIZE_ABOVE_BYTES, FlowNumber, FlowRule, FlowTable};
-pub use gate::{Gate, GateError, OnClose};
+pub use gate::{Gate, GateError};
+pub use handover::{HandoverError, Handovers, StationSpec};
 pub use model::*;
 pub use nat::{Endpoint, Mapping, NatExpiry, NatSpec, NatTable, Outbound};
 pub use network::{Basis, Network, NetworkError, OverrideError, Overrides, builtin, find};

@@ -69,7 +69,7 @@ impl Path {
         path
     }
 
-    /// Sets the origin of the clocks of trace, gate, policy, burst loss and jitter: the start of the
+    /// Sets the origin of the clocks of trace, gate, handovers, policy, burst loss and jitter: the start of the
     /// first step. Without this call the origin is the first packet.
     ///
     /// The packets of every flow are counted from zero again, so that arms with different warm-ups

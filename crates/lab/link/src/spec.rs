@@ -5,15 +5,17 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{gate::Gate, radio::RadioSpec, trace::Trace};
+use crate::{closings::Closings, gate::Gate, handover::Handovers, radio::RadioSpec, trace::Trace};
 
 /// One direction of a network. The default impairs nothing.
+///
+/// Deserialising refuses settings that contradict each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, remote = "Self")]
 pub struct PathSpec {
     /// Operator policy for UDP.
     pub policy: Option<PolicySpec>,
-    /// Outages and handovers. Ignored with a trace, which has its own.
+    /// Outages. Ignored with a trace, which has its own.
     pub gate: Option<Gate>,
     /// Limits of the queue in front of the rate.
     pub queue: QueueSpec,
@@ -31,6 +33,9 @@ pub struct PathSpec {
     /// The radio, the same in both directions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radio: Option<RadioSpec>,
+    /// The handovers, the same in both directions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handovers: Option<Handovers>,
 }
 
 impl PathSpec {
@@ -41,10 +46,27 @@ impl PathSpec {
         let stages = [
             self.loss.is_some(),
             self.reorder.is_some(),
-            self.gate.is_some(),
+            self.closings().is_some(),
             self.radio.is_some(),
         ];
         is_trace || self.jitter_ns > 0 || stages.contains(&true)
+    }
+
+    /// Returns how much longer the delay is with the farthest base station, in ns.
+    pub fn most_extra_delay_ns(&self) -> u64 {
+        let handovers = self.handovers.as_ref();
+        handovers.map_or(0, Handovers::most_extra_delay_ns)
+    }
+
+    /// Returns whether the direction is closed at times, by a gate or by handovers.
+    pub fn is_closed_at_times(&self) -> bool {
+        self.closings().is_some()
+    }
+
+    /// Returns when the direction is closed: a network file has a gate or handovers, but not both.
+    pub(crate) fn closings(&self) -> Option<&Closings> {
+        let gate = self.gate.as_ref().map(Gate::closings);
+        gate.or_else(|| self.handovers.as_ref().map(Handovers::closings))
     }
 
     /// Returns how many bytes the queue holds; `None` if its bytes are not limited.

@@ -28,6 +28,18 @@ pub enum TraceError {
         /// Position in the list, from 1.
         entry: usize,
     },
+    /// Nothing is delivered for longer than any outage lasts.
+    #[error(
+        "entry {entry} of the trace comes more than 10 minutes after the one before, or after the start: is it in \
+         milliseconds from the start?"
+    )]
+    Gap {
+        /// Position in the list, from 1.
+        entry: usize,
+    },
+    /// The last time is later than that of any recording.
+    #[error("the trace is longer than a day: are its times in milliseconds?")]
+    LongerThanADay,
     /// A line is not a number.
     #[error("line {line} of the trace is not a whole number of milliseconds, e.g. 12")]
     NotANumber {
@@ -48,6 +60,9 @@ impl Trace {
     pub const OPPORTUNITY_BYTES: u32 = 1500;
     /// Most opportunities in a trace: a minute at 1 Gbit/s.
     pub const MAX_OPPORTUNITIES: usize = 5_000_000;
+    /// Longest time between two opportunities, in milliseconds. A longer one is a mistake: times of day, or another unit.
+    const MAX_GAP_MS: u32 = 600_000;
+    const DAY_MS: u32 = 86_400_000;
 
     /// Returns a trace of these times.
     pub fn new(times_ms: Vec<u32>) -> Result<Trace, TraceError> {
@@ -58,9 +73,21 @@ impl Trace {
             return Err(TraceError::OutOfOrder { entry: i + 1 });
         }
         match times_ms.last() {
-            None => Err(TraceError::Empty),
-            Some(0) => Err(TraceError::NoLength),
-            Some(_) => Ok(Trace { times_ms }),
+            None => return Err(TraceError::Empty),
+            Some(0) => return Err(TraceError::NoLength),
+            Some(_) => {}
+        }
+        let before = std::iter::once(&0).chain(&times_ms);
+        let mut gaps_ms = times_ms
+            .iter()
+            .zip(before)
+            .map(|(at_ms, before)| at_ms - before);
+        if let Some(i) = gaps_ms.position(|gap_ms| gap_ms > Trace::MAX_GAP_MS) {
+            return Err(TraceError::Gap { entry: i + 1 });
+        }
+        match times_ms.last() {
+            Some(last_ms) if *last_ms > Trace::DAY_MS => Err(TraceError::LongerThanADay),
+            _ => Ok(Trace { times_ms }),
         }
     }
 
@@ -159,6 +186,15 @@ mod tests {
             Trace::parse("1\n5\n4\n"),
             Err(TraceError::OutOfOrder { entry: 3 })
         );
+        assert_eq!(Trace::parse("600001\n"), Err(TraceError::Gap { entry: 1 }));
+        assert_eq!(
+            Trace::parse("5\n600005\n1200006\n"),
+            Err(TraceError::Gap { entry: 3 })
+        );
+        assert!(Trace::parse("600000\n1200000\n").is_ok());
+        // A packet every 12 ms in microseconds.
+        let micros = (1..=7201).map(|i| i * 12_000).collect();
+        assert_eq!(Trace::new(micros), Err(TraceError::LongerThanADay));
         for (text, line) in [("1\n\n-5\n", 3), ("1.5", 1), ("99999999999", 1)] {
             assert_eq!(Trace::parse(text), Err(TraceError::NotANumber { line }));
         }

@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{Basis, Network};
 use crate::{
-    nat, radio,
+    handover, nat, radio,
     spec::PathSpec,
-    stage::{PathKeys, TraceText},
+    stage::{PathKeys, Shared, TraceText},
     table::Table,
 };
 
@@ -46,6 +46,8 @@ struct Keys {
     nat: Option<nat::Keys>,
     /// The phone's radio, which sleeps when nothing is sent and wakes up late.
     radio: Option<radio::Keys>,
+    /// Handovers from one base station to the next, for both directions at once.
+    handover: Option<handover::Keys>,
 }
 
 /// Returns the JSON Schema of network files.
@@ -89,14 +91,20 @@ pub(super) fn read(
     let example = "source = \"where the numbers are from\"";
     let source = table.required("source", keys.source, example)?;
     let mtu = table.within("mtu", keys.mtu, &MTU)?.unwrap_or(DEFAULT_MTU);
-    let radio = keys
-        .radio
-        .map(|keys| keys.read(&table.inner("radio")))
-        .transpose()?;
+    let shared = Shared {
+        radio: keys
+            .radio
+            .map(|keys| keys.read(&table.inner("radio"), mtu))
+            .transpose()?,
+        handovers: keys
+            .handover
+            .map(|keys| keys.read(&table.inner("handover")))
+            .transpose()?,
+    };
     let direction = |key, keys: Option<PathKeys>| -> Result<PathSpec, ConfigError> {
         let example = format!("[{key}], with nothing in it if it impairs nothing");
         let keys = table.required(key, keys, &example)?;
-        keys.read(&table.inner(key), mtu, radio.clone(), trace_text)
+        keys.read(&table.inner(key), mtu, shared.clone(), trace_text)
     };
     Ok(Network {
         name: name_of(file).to_owned(),

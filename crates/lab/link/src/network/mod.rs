@@ -5,6 +5,7 @@ mod error;
 mod file;
 mod numbers;
 mod overrides;
+mod record;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,9 +18,9 @@ pub use overrides::{OverrideError, Overrides};
 /// An access network: both directions between the client and the server.
 ///
 /// All values of the serialised form are whole numbers. It is sent to the process that runs the
-/// link, and both sides must have exactly the same network.
+/// link, and both sides must have exactly the same network. Deserialising refuses what no file can say.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, remote = "Self")]
 pub struct Network {
     /// The name of its file without folder and extension.
     pub name: String,
@@ -33,8 +34,11 @@ pub struct Network {
     /// Largest IP packet in bytes, 1280 to 9000.
     pub mtu: u32,
     /// From client to server.
+    // The derived functions: the network as a whole is checked, so that errors name it.
+    #[serde(with = "PathSpec")]
     pub up: PathSpec,
     /// From server to client.
+    #[serde(with = "PathSpec")]
     pub down: PathSpec,
     /// A NAT in front of the server that drops mappings.
     #[serde(default, skip_serializing_if = "Option::is_none")]

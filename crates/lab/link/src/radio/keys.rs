@@ -13,7 +13,6 @@ use crate::table::{LENGTH_MS, Table, ns};
 const AFTER_MS: RangeInclusive<f64> = 0.001..=86_400_000.0;
 /// A promotion: up to a minute.
 const PROMOTION_MS: RangeInclusive<f64> = 0.0..=60_000.0;
-const PACKET_BYTES: RangeInclusive<u64> = 1..=65_535;
 
 /// `[radio]`
 #[derive(Deserialize, JsonSchema)]
@@ -41,19 +40,20 @@ struct StateKeys {
     promotion_ms: Option<Ms>,
     /// How far that varies either way, uniform.
     promotion_jitter_ms: Option<Ms>,
-    /// Packets from the phone up to this size need no promotion.
+    /// Packets from the phone up to this size need no promotion; less than the MTU.
     small_up_bytes: Option<Bytes>,
-    /// Packets to the phone up to this size need no promotion.
+    /// Packets to the phone up to this size need no promotion; less than the MTU.
     small_down_bytes: Option<Bytes>,
 }
 
 impl Keys {
-    pub(crate) fn read(self, table: &Table<'_>) -> Result<RadioSpec, ConfigError> {
+    /// Reads the radio of a network with an MTU of so many bytes.
+    pub(crate) fn read(self, table: &Table<'_>, mtu: u32) -> Result<RadioSpec, ConfigError> {
         let example = "[[radio.state]] with name = \"connected\", and one for each state of sleep";
         let keys = table.required("state", self.state, example)?;
         let state = |number: usize| table.inner(&format!("state.{number}"));
         let states = keys.into_iter().enumerate();
-        let states = states.map(|(number, keys)| keys.read(&state(number), number == 0));
+        let states = states.map(|(number, keys)| keys.read(&state(number), number == 0, mtu));
         let states = states.collect::<Result<Vec<_>, _>>()?;
         RadioSpec::new(self.begins.unwrap_or_default(), states)
             .map_err(|e| state(e.state).table_error(e.key, format!("{}: {}", e.key, e.message)))
@@ -61,7 +61,14 @@ impl Keys {
 }
 
 impl StateKeys {
-    fn read(self, table: &Table<'_>, is_first: bool) -> Result<RadioStateSpec, ConfigError> {
+    fn read(
+        self,
+        table: &Table<'_>,
+        is_first: bool,
+        mtu: u32,
+    ) -> Result<RadioStateSpec, ConfigError> {
+        // Full packets are never small.
+        let small_bytes = 1..=u64::from(mtu) - 1;
         let after_ms = table.within("after_ms", self.after_ms, &AFTER_MS)?;
         if !is_first {
             table.required("after_ms", after_ms, "after_ms = 10000")?;
@@ -70,7 +77,7 @@ impl StateKeys {
         let promotion = |key, value| Ok(table.within(key, value, &PROMOTION_MS)?.map_or(0, ns));
         let small = |key, value| {
             Ok(table
-                .within(key, value, &PACKET_BYTES)?
+                .within(key, value, &small_bytes)?
                 .map_or(0, |n| n as u32))
         };
         Ok(RadioStateSpec {

@@ -1,4 +1,4 @@
-//! Fixed delay and jitter. Jitter is drawn by the clock, so that it never reorders and its
+//! Fixed delay, jitter, and the way to another base station after a handover. Jitter is drawn by the clock, so that it never reorders and its
 //! distribution is the same for fast and for slow senders.
 
 use std::{collections::VecDeque, ops::RangeInclusive};
@@ -7,6 +7,7 @@ use config::{ConfigError, Ms};
 
 use super::{Contradiction, Item, Kind, Outcome, Stage, contradiction};
 use crate::{
+    handover::Handovers,
     model::Direction,
     rng::RandomStream,
     spec::PathSpec,
@@ -55,6 +56,7 @@ fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Sta
     Some(Box::new(Delay {
         fixed_ns: spec.delay_ns,
         jitter: Jitter::new(spec.jitter_ns, direction, seed),
+        handovers: spec.handovers.clone(),
         origin_ns: 0,
         last_ns: 0,
         waiting: VecDeque::new(),
@@ -64,10 +66,11 @@ fn build(spec: &PathSpec, direction: Direction, seed: u64) -> Option<Box<dyn Sta
 struct Delay {
     fixed_ns: u64,
     jitter: Jitter,
-    /// Origin of the jitter's clock.
+    handovers: Option<Handovers>,
+    /// Origin of the clock of jitter and handovers.
     origin_ns: u64,
-    /// When the last packet leaves. No later one leaves before, even if the origin changes between
-    /// them.
+    /// When the last packet leaves. No later one leaves before, even if the delay falls with a handover or the origin
+    /// changes between them.
     last_ns: u64,
     /// When each packet leaves, in order.
     waiting: VecDeque<(u64, Item)>,
@@ -79,11 +82,13 @@ impl Stage for Delay {
     }
 
     fn offer(&mut self, now_ns: u64, item: Item) {
-        let above_floor_ns = self
-            .jitter
-            .above_least_ns(now_ns.saturating_sub(self.origin_ns));
-        let delay_ns =
-            (self.fixed_ns.saturating_add(above_floor_ns)).saturating_sub(self.jitter.amplitude_ns);
+        let since_ns = now_ns.saturating_sub(self.origin_ns);
+        let above_floor_ns = self.jitter.above_least_ns(since_ns);
+        let handovers = self.handovers.as_ref();
+        let extra_ns = handovers.map_or(0, |handovers| handovers.extra_delay_ns(since_ns));
+        let delay_ns = (self.fixed_ns.saturating_add(above_floor_ns))
+            .saturating_sub(self.jitter.amplitude_ns)
+            .saturating_add(extra_ns);
         self.last_ns = now_ns.saturating_add(delay_ns).max(self.last_ns);
         self.waiting.push_back((self.last_ns, item));
     }

@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use crate::{
     flows::Ticket,
+    handover::Handovers,
     model::{Cause, Direction, Packet},
     radio::{Radio, RadioSpec},
     spec::PathSpec,
@@ -106,8 +107,9 @@ impl Kind {
     }
 }
 
-/// Settings of one direction that do not go together, whether from a file or from overrides.
-#[derive(Debug)]
+/// Settings of one direction that do not go together, whether from a file, from overrides or from a record.
+#[derive(Debug, thiserror::Error)]
+#[error("{key}: {message}")]
 pub(crate) struct Contradiction {
     /// The key of the direction to blame.
     pub(crate) key: &'static str,
@@ -140,12 +142,20 @@ pub(crate) fn build(
 
 /// Refuses settings that contradict each other.
 pub(crate) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
-    KINDS.iter().try_for_each(|kind| (kind.check)(spec, mtu))
+    KINDS.iter().try_for_each(|kind| (kind.check)(spec, mtu))?;
+    radio::check(spec, mtu)
 }
 
 /// Returns what each kind adds to the one-line summary, the last stage first.
 pub(crate) fn summaries() -> impl Iterator<Item = Summary> {
     KINDS.iter().rev().map(|kind| kind.summary)
+}
+
+/// What both directions of a link share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) radio: Option<RadioSpec>,
+    pub(crate) handovers: Option<Handovers>,
 }
 
 /// Fetches the text of a trace by the name it has in the network file.
@@ -177,7 +187,7 @@ pub(crate) struct PathKeys {
     burst_loss: Option<loss::burst::Keys>,
     /// Loss by a chain that takes one step per packet.
     gilbert_elliott: Option<loss::gilbert_elliott::Keys>,
-    /// Outages and handovers.
+    /// Outages.
     gate: Option<settings::GateKeys>,
     /// What an operator does to UDP.
     policy: Option<policy::Keys>,
@@ -186,12 +196,12 @@ pub(crate) struct PathKeys {
 }
 
 impl PathKeys {
-    /// Reads the spec of one direction of a link that may have a radio.
+    /// Reads the spec of one direction.
     pub(crate) fn read(
         self,
         table: &Table<'_>,
         mtu: u32,
-        radio: Option<RadioSpec>,
+        shared: Shared,
         trace_text: TraceText<'_>,
     ) -> Result<PathSpec, ConfigError> {
         let spec = PathSpec {
@@ -217,7 +227,8 @@ impl PathKeys {
                 .reorder
                 .map(|keys| keys.read(&table.inner("reorder")))
                 .transpose()?,
-            radio,
+            radio: shared.radio,
+            handovers: shared.handovers,
         };
         check(&spec, mtu).map_err(|c| table.table_error(c.key, c.message))?;
         Ok(spec)

@@ -2,12 +2,25 @@
 
 use std::collections::VecDeque;
 
-use super::{Item, Outcome, Stage};
+use super::{Contradiction, Item, Outcome, Stage, contradiction};
 use crate::{
     model::Direction,
     radio::{Carried, Radio},
     spec::{PathSpec, QueueLimits},
 };
+
+/// Refuses a radio that no full packet wakes up.
+pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
+    let states = spec.radio.iter().flat_map(|radio| radio.states());
+    let small = states.map(|state| state.small_up_bytes.max(state.small_down_bytes));
+    if small.max().is_some_and(|small_bytes| small_bytes >= mtu) {
+        let message = format!(
+            "a packet of the MTU, {mtu} bytes, is small for the radio; make its small packets smaller"
+        );
+        return contradiction("radio", message);
+    }
+    Ok(())
+}
 
 /// Builds the stage in one direction of a link with this radio.
 pub(super) fn build(spec: &PathSpec, direction: Direction, radio: Radio) -> Box<dyn Stage> {

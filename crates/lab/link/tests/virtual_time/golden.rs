@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use link::{
-    BadLength, BurstSpec, Counters, Departure, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS,
-    OnClose, PathSpec, QueueSpec, RateSpec, ReorderSpec, Trace,
+    BadLength, BurstSpec, Counters, Departure, Gate, GilbertElliottSpec, Handovers, LossSpec,
+    NS_PER_MS, OnClose, PathSpec, QueueSpec, RateSpec, ReorderSpec, StationSpec, Trace,
 };
 
 use crate::common::{Arrival, arrival, at_ns, path, poll_on_time, token};
@@ -49,6 +49,10 @@ fn table() -> String {
         }
     }
     for (name, spec) in traces_and_gates() {
+        row(&mut table, name, "20 packets", "none", &spec, 6_300);
+    }
+    for (name, on_close) in [("HO keep", OnClose::Keep), ("HO flush", OnClose::Flush)] {
+        let spec = handed_over(on_close);
         row(&mut table, name, "20 packets", "none", &spec, 6_300);
     }
     for (name, spec) in variants() {
@@ -129,6 +133,27 @@ fn traces_and_gates() -> [(&'static str, PathSpec); 3] {
         ("gate keep", gated(OnClose::Keep)),
         ("gate flush", gated(OnClose::Flush)),
     ]
+}
+
+/// Returns a path with a handover of 50 ms in each second: after every other one the delay is 15 ms longer.
+fn handed_over(queue: OnClose) -> PathSpec {
+    let station = |at_ms, extra_ms| StationSpec {
+        at_ns: at_ms * MS,
+        interruption_ns: 50 * MS,
+        extra_delay_ns: extra_ms * MS,
+        queue,
+    };
+    let stations = vec![station(500, 15), station(1500, 0)];
+    PathSpec {
+        rate: RateSpec::constant(6_300_000),
+        queue: QueueSpec {
+            packets: Some(20),
+            ..QueueSpec::default()
+        },
+        handovers: Some(Handovers::new(stations, Some(2000 * MS)).unwrap()),
+        delay_ns: 30 * MS,
+        ..PathSpec::default()
+    }
 }
 
 /// Returns two paths with losses in fades of equal length, whose delay varies with and without

@@ -6,10 +6,15 @@
 mod common;
 mod common_random_numbers;
 mod golden;
+mod handovers;
+mod mobile_refusals;
 mod nat;
 mod networks;
+mod pinger;
 mod pings;
 mod properties;
 mod radio;
+mod radio_log;
 mod random_text;
+mod records;
 mod refusals;

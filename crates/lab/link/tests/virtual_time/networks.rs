@@ -1,9 +1,9 @@
 //! The built-in networks, and how network files are parsed.
 
 use link::{
-    BadLength, BurstSpec, Departure, Direction, Gate, GilbertElliottSpec, LossSpec, NS_PER_MS,
-    NatSpec, Network, NetworkError, OnClose, Path, PathSpec, PoliceSpec, PolicySpec, QueueSpec,
-    RateSpec, ReorderSpec, Transport, builtin, find,
+    BadLength, BurstSpec, Departure, Direction, Gate, GilbertElliottSpec, Handovers, LossSpec,
+    NS_PER_MS, NatSpec, Network, NetworkError, OnClose, Path, PathSpec, PoliceSpec, PolicySpec,
+    QueueSpec, RateSpec, ReorderSpec, StationSpec, Transport, builtin, find,
 };
 
 use crate::common::{arrival, poll_on_time};
@@ -193,8 +193,24 @@ fn every_key_reaches_the_spec() {
             jitter_ns: 8 * NS_PER_MS,
         }),
         radio: None,
+        handovers: None,
     };
     assert_eq!(down(text), Ok(expected));
+
+    let handover = "[handover]\nevery_ms = '20s'\n[[handover.station]]\nat_ms = 5000\n\
+                    interruption_ms = 40.5\nextra_delay_ms = 15\nqueue = 'flush'\n";
+    let network = parse(&format!("{HEAD}[up]\n[down]\n{handover}")).unwrap();
+    let station = StationSpec {
+        at_ns: 5000 * NS_PER_MS,
+        interruption_ns: 40_500_000,
+        extra_delay_ns: 15 * NS_PER_MS,
+        queue: OnClose::Flush,
+    };
+    let expected = Handovers::new(vec![station], Some(20_000 * NS_PER_MS)).ok();
+    assert_eq!(
+        [network.up.handovers, network.down.handovers],
+        [expected.clone(), expected]
+    );
 
     let nat = "[nat]\nrebind_at_ms = [2500, 1.5]\nudp_idle_ms = 30000\ntcp_idle_ms = 300000";
     let network = parse(&format!("{HEAD}[up]\n[down]\n{nat}")).unwrap();

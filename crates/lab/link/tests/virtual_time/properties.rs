@@ -5,8 +5,9 @@ use crate::common::{
     poll_on_time, token,
 };
 use link::{
-    BadLength, Begins, BurstSpec, Departure, Gate, GilbertElliottSpec, LossSpec, OnClose, PathSpec,
-    PoliceSpec, PolicySpec, QueueSpec, RadioSpec, RadioStateSpec, RateSpec, ReorderSpec, Trace,
+    BadLength, Begins, BurstSpec, Departure, Gate, GilbertElliottSpec, Handovers, LossSpec,
+    OnClose, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RadioSpec, RadioStateSpec, RateSpec,
+    ReorderSpec, StationSpec, Trace,
 };
 use proptest::prelude::*;
 
@@ -92,6 +93,26 @@ fn gates() -> impl Strategy<Value = Option<Gate>> {
     )
 }
 
+fn handovers() -> impl Strategy<Value = Option<Handovers>> {
+    let station = (1..50 * MS, 1..50 * MS, 0..30 * MS, any::<bool>());
+    let stations = prop::collection::vec(station, 1..5);
+    let handovers = (stations, any::<bool>()).prop_map(|(list, repeats)| {
+        let mut end_ns = 0;
+        let mut stations = Vec::new();
+        for (open_ns, interruption_ns, extra_delay_ns, keeps) in list {
+            stations.push(StationSpec {
+                at_ns: end_ns + open_ns,
+                interruption_ns,
+                extra_delay_ns,
+                queue: if keeps { OnClose::Keep } else { OnClose::Flush },
+            });
+            end_ns += open_ns + interruption_ns;
+        }
+        Handovers::new(stations, repeats.then_some(end_ns + 1)).unwrap()
+    });
+    prop::option::of(handovers)
+}
+
 fn policies() -> impl Strategy<Value = Option<PolicySpec>> {
     let police = (1000..10_000_000_u64, 1500..10_000_u64, 0..100 * MS);
     let police = police.prop_map(|(rate_bps, burst_bytes, after_ns)| PoliceSpec {
@@ -125,24 +146,29 @@ fn specs() -> impl Strategy<Value = PathSpec> {
         policies(),
         reorders(),
         radios(),
+        handovers(),
     );
     (parts, 0..100 * MS, 0..120 * MS).prop_map(
-        |((rate, queue, loss, gate, policy, reorder, radio), delay_ns, jitter_ns)| PathSpec {
-            policy,
-            gate,
-            queue,
-            rate,
-            loss,
-            delay_ns,
-            jitter_ns: if jitter_ns > delay_ns { 0 } else { jitter_ns },
-            reorder,
-            radio,
+        |((rate, queue, loss, gate, policy, reorder, radio, handovers), delay_ns, jitter_ns)| {
+            PathSpec {
+                // A network has a gate or handovers, but not both.
+                handovers: handovers.filter(|_| gate.is_none()),
+                policy,
+                gate,
+                queue,
+                rate,
+                loss,
+                delay_ns,
+                jitter_ns: if jitter_ns > delay_ns { 0 } else { jitter_ns },
+                reorder,
+                radio,
+            }
         },
     )
 }
 
 fn radios() -> impl Strategy<Value = Option<RadioSpec>> {
-    let state = (1..20 * MS, 0..20 * MS, 0..20 * MS, 1..20 * MS, 0..1501_u32);
+    let state = (1..20 * MS, 0..20 * MS, 0..20 * MS, 1..20 * MS, 0..1280_u32);
     let begins = prop_oneof![Just(Begins::Idle), Just(Begins::Connected)];
     let spec = (begins, prop::collection::vec(state, 1..4)).prop_map(|(begins, list)| {
         let mut states = vec![RadioStateSpec {
@@ -186,6 +212,27 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
         };
         list.into_iter().enumerate().map(make).collect()
     })
+}
+
+/// Returns a spec that a network file can say.
+fn without_contradictions(mut spec: PathSpec) -> PathSpec {
+    if matches!(spec.rate, RateSpec::Trace(_)) {
+        (spec.gate, spec.handovers) = (None, None);
+    }
+    let gate_keeps = spec
+        .gate
+        .as_ref()
+        .is_some_and(|g| g.on_close() == OnClose::Keep);
+    let mut stations = spec.handovers.iter().flat_map(Handovers::stations);
+    let waits = spec.rate != RateSpec::Unlimited
+        || gate_keeps
+        || stations.any(|station| station.queue == OnClose::Keep);
+    spec.queue = QueueSpec {
+        time_ns: None,
+        bytes: spec.queue.bytes.filter(|_| waits),
+        packets: waits.then_some(spec.queue.packets.unwrap_or(50)),
+    };
+    spec
 }
 
 fn is_delivered(departure: &Departure) -> bool {
@@ -314,7 +361,8 @@ proptest! {
     }
 
     #[test]
-    fn specs_survive_json(spec in specs()) {
+    fn valid_specs_survive_json(spec in specs()) {
+        let spec = without_contradictions(spec);
         let json = serde_json::to_string(&spec).unwrap();
         prop_assert_eq!(serde_json::from_str::<PathSpec>(&json).unwrap(), spec);
     }

@@ -10,7 +10,7 @@ use server::Server;
 
 use super::{Item, Kind, Outcome, Stage, outbox::Outbox};
 use crate::{
-    gate::{Gate, OnClose},
+    closings::Closings,
     model::{Cause, Direction},
     spec::{PathSpec, RateSpec},
 };
@@ -22,7 +22,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
-    if spec.rate == RateSpec::Unlimited && spec.gate.is_none() {
+    if spec.rate == RateSpec::Unlimited && spec.closings().is_none() {
         return None;
     }
     Some(Box::new(Bottleneck {
@@ -30,9 +30,9 @@ fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
         server: Server::new(&spec.rate),
         // A trace has its own outages; a network file with both is refused.
         gate: spec
-            .gate
-            .clone()
-            .filter(|_| !matches!(spec.rate, RateSpec::Trace(_))),
+            .closings()
+            .filter(|_| !matches!(spec.rate, RateSpec::Trace(_)))
+            .cloned(),
         flush_ns: None,
         origin_ns: 0,
         out: Outbox::default(),
@@ -42,7 +42,7 @@ fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
 struct Bottleneck {
     queue: Queue,
     server: Server,
-    gate: Option<Gate>,
+    gate: Option<Closings>,
     /// When the gate will flush the packets that are still queued or in service by then.
     flush_ns: Option<u64>,
     origin_ns: u64,
@@ -69,8 +69,7 @@ impl Stage for Bottleneck {
             gate: self.gate.as_ref(),
             origin_ns: self.origin_ns,
         };
-        let flushes = calendar.flushes();
-        if flushes && calendar.open_from(now_ns) > now_ns {
+        if calendar.flushes_at(now_ns) {
             return self.out.drop(now_ns, item, Cause::Gate);
         }
         let waits = self.server.begin_ns(now_ns, &calendar) > now_ns;
@@ -79,8 +78,8 @@ impl Stage for Bottleneck {
         }
         let (begin_ns, done_ns) = self.server.serve(now_ns, item.packet.ip_bytes, &calendar);
         self.queue.admit(begin_ns, item.packet.ip_bytes);
-        match calendar.next_closing(now_ns) {
-            Some(closing_ns) if flushes && closing_ns < done_ns => {
+        match calendar.next_flush(now_ns) {
+            Some(closing_ns) if closing_ns < done_ns => {
                 self.flush_ns = Some(closing_ns);
                 self.out.drop(closing_ns, item, Cause::Gate);
             }
@@ -103,19 +102,20 @@ impl Stage for Bottleneck {
 
 /// The gate on the path's clock; without a gate it is always open.
 struct Calendar<'a> {
-    gate: Option<&'a Gate>,
+    gate: Option<&'a Closings>,
     origin_ns: u64,
 }
 
 impl Calendar<'_> {
-    fn flushes(&self) -> bool {
-        self.gate
-            .is_some_and(|gate| gate.on_close() == OnClose::Flush)
+    /// Returns whether a packet that arrives at `at_ns` is lost because the gate is closed.
+    fn flushes_at(&self, at_ns: u64) -> bool {
+        let (_, since_ns) = self.split(at_ns);
+        self.gate.is_some_and(|gate| gate.flushes_at(since_ns))
     }
 
     /// Returns the first moment from `at_ns` on at which the gate is open.
     fn open_from(&self, at_ns: u64) -> u64 {
-        self.on_gate(at_ns, Gate::open_from)
+        self.on_gate(at_ns, Closings::open_from)
     }
 
     /// Returns the moment when `need_ns` of open time have passed since `at_ns`.
@@ -126,13 +126,14 @@ impl Calendar<'_> {
         }
     }
 
-    fn next_closing(&self, at_ns: u64) -> Option<u64> {
+    /// Returns the first moment from `at_ns` on at which the queue is lost.
+    fn next_flush(&self, at_ns: u64) -> Option<u64> {
         let (base_ns, since_ns) = self.split(at_ns);
-        Some(base_ns.saturating_add(self.gate?.next_closing(since_ns)?))
+        Some(base_ns.saturating_add(self.gate?.next_flush(since_ns)?))
     }
 
     /// Converts `at_ns` to the gate's clock, calls `f`, and converts the result back.
-    fn on_gate(&self, at_ns: u64, f: impl Fn(&Gate, u64) -> u64) -> u64 {
+    fn on_gate(&self, at_ns: u64, f: impl Fn(&Closings, u64) -> u64) -> u64 {
         let (base_ns, since_ns) = self.split(at_ns);
         self.gate
             .map_or(at_ns, |gate| base_ns.saturating_add(f(gate, since_ns)))
@@ -151,7 +152,7 @@ mod tests {
         super::testing::{drain, item},
         *,
     };
-    use crate::{spec::QueueSpec, time::NS_PER_MS, trace::Trace};
+    use crate::{closings::OnClose, gate::Gate, spec::QueueSpec, time::NS_PER_MS, trace::Trace};
 
     const MS: u64 = NS_PER_MS;
 

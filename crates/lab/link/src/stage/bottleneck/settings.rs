@@ -6,7 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::{
-    gate::{Gate, OnClose},
+    closings::OnClose,
+    gate::Gate,
     spec::{PathSpec, QueueSpec, RateSpec},
     stage::{Contradiction, TraceText, contradiction},
     table::{LENGTH_MS, MOMENT_MS, RATE_KBPS, Table, bps, ns},
@@ -98,18 +99,20 @@ pub(crate) fn rate(
 pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
     let queue = &spec.queue;
     let has_queue = *queue != QueueSpec::default();
-    let gate_keeps = spec
-        .gate
-        .as_ref()
-        .is_some_and(|gate| gate.on_close() == OnClose::Keep);
+    let closings = spec.closings();
+    let gate_keeps = closings.is_some_and(|closings| closings.any(OnClose::Keep));
+    if spec.gate.is_some() && spec.handovers.is_some() {
+        let message = "a gate cannot be combined with handovers; make its outages handovers with a long interruption";
+        return contradiction("gate", message);
+    }
     let waits_for = match &spec.rate {
         RateSpec::Constant { .. } => Some("rate_kbps"),
         RateSpec::Trace(_) => Some("trace_ms"),
         RateSpec::Unlimited if gate_keeps => Some("gate"),
         RateSpec::Unlimited => None,
     };
-    if spec.gate.is_some() && matches!(spec.rate, RateSpec::Trace(_)) {
-        let message = "a trace has its own outages, so it takes no gate; remove the gate, or put \
+    if closings.is_some() && matches!(spec.rate, RateSpec::Trace(_)) {
+        let message = "a trace has its own outages, so it takes no gate and no handovers; remove them, or put \
                        the outages into the trace";
         return contradiction("gate", message);
     }
@@ -119,7 +122,11 @@ pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
     }
     match waits_for {
         Some(key) if !has_queue => {
-            let cause = if key == "gate" { "gate" } else { "rate" };
+            let cause = match (key, &spec.handovers) {
+                ("gate", None) => "gate",
+                ("gate", Some(_)) => "handover",
+                _ => "rate",
+            };
             let message = format!(
                 "a {cause} makes packets wait, so it needs a queue; write queue_ms, queue_packets \
                  or queue_bytes"
@@ -185,9 +192,11 @@ pub(crate) fn queue_summary(spec: &PathSpec) -> Option<String> {
     (!limits.is_empty()).then(|| limits.join(" or "))
 }
 
-/// Returns when the gate is closed, and what happens to the queue then.
+/// Returns when the gate is closed and what happens to the queue then, or the handovers.
 pub(super) fn gate_summary(spec: &PathSpec) -> Option<(&'static str, String)> {
-    let gate = spec.gate.as_ref()?;
+    let Some(gate) = spec.gate.as_ref() else {
+        return Some(("handovers", spec.handovers.as_ref()?.summary()));
+    };
     let every = gate
         .every_ns()
         .map(|every_ns| format!(" every {} ms", ms(every_ns)));
