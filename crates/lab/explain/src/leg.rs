@@ -11,7 +11,8 @@ const LATE_NS: u64 = 1_000_000;
 pub struct Leg {
     /// Delay after the bottleneck.
     pub(crate) delay_ns: u64,
-    jitter_ns: u64,
+    /// How much longer it is at most, by jitter or after a handover.
+    extra_ns: u64,
     rate: Rate,
     /// The link is closed at times.
     has_gate: bool,
@@ -49,9 +50,9 @@ impl Leg {
         };
         Leg {
             delay_ns: path.delay_ns,
-            jitter_ns: path.jitter_ns,
+            extra_ns: path.jitter_ns.saturating_add(path.most_extra_delay_ns()),
             // A trace has outages of its own.
-            has_gate: path.gate.is_some() && !matches!(rate, Rate::Varying),
+            has_gate: path.is_closed_at_times() && !matches!(rate, Rate::Varying),
             woke_ns: Vec::new(),
             rate,
         }
@@ -73,7 +74,7 @@ impl Leg {
     pub fn of_unknown_rate(delay_ns: u64) -> Leg {
         Leg {
             delay_ns,
-            jitter_ns: 0,
+            extra_ns: 0,
             rate: Rate::Varying,
             has_gate: false,
             woke_ns: Vec::new(),
@@ -92,7 +93,7 @@ impl Leg {
             }
         };
         // The earliest at which the packet can have left: its delay was at most so long.
-        let longest_ns = self.delay_ns.saturating_add(self.jitter_ns);
+        let longest_ns = self.delay_ns.saturating_add(self.extra_ns);
         let shown_ns = packet.departure_ns.saturating_sub(longest_ns);
         let shown_begin_ns = shown_ns.saturating_sub(takes_ns);
         let was_late =
@@ -133,7 +134,7 @@ impl Leg {
 #[cfg(test)]
 mod tests {
     use link::tap::Fate;
-    use link::{Direction, Gate, OnClose};
+    use link::{Direction, Gate, Handovers, OnClose, StationSpec};
 
     use super::*;
 
@@ -205,6 +206,25 @@ mod tests {
         }
     }
 
+    /// After a handover the delay is 10 ms longer, so a packet that is 10 ms late need not have waited.
+    #[test]
+    fn handovers_close_the_link_and_make_the_delay_longer() {
+        let station = StationSpec {
+            at_ns: 0,
+            interruption_ns: MS,
+            extra_delay_ns: 10 * MS,
+            queue: OnClose::Keep,
+        };
+        let leg = Leg::of(&PathSpec {
+            delay_ns: 20 * MS,
+            rate: RateSpec::constant(1_000_000),
+            handovers: Handovers::new(vec![station], None).ok(),
+            ..PathSpec::default()
+        });
+        assert_eq!(served_by(&leg, 140 * MS, true), [100, 110]);
+        assert_eq!(served_by(&leg, 180 * MS, true), [140, 150]);
+    }
+
     /// The packet of `service`, where the radio had woken up at these times in ms.
     #[test]
     fn a_link_that_is_closed_when_its_radio_has_woken_up_holds_packets_for_longer() {
@@ -214,7 +234,7 @@ mod tests {
         };
         let leg = Leg {
             delay_ns: 20 * MS,
-            jitter_ns: 0,
+            extra_ns: 0,
             rate: Rate::Bps(1_000_000),
             has_gate: true,
             woke_ns: Vec::new(),
@@ -237,7 +257,7 @@ mod tests {
         let leg = |direction, times: &[u64]| {
             let leg = Leg {
                 delay_ns: 20 * MS,
-                jitter_ns: 0,
+                extra_ns: 0,
                 rate: Rate::Bps(1_000_000),
                 has_gate: false,
                 woke_ns: Vec::new(),
