@@ -37,14 +37,14 @@ pub(crate) fn note(run: &Run, cells: &CellIndex<'_>) -> Option<String> {
 
 /// Returns whether packets dropped otherwise than at random met a full queue, up and down, i.e. where no
 /// policy drops any; `None` if blocks differ in what the link does: by loss, jitter, reordering, or where in
-/// a trace or a schedule of outages they begin.
+/// a trace, a schedule of outages or handovers, or a radio's sleep they begin.
 fn queues_without_chance(network: &Network) -> Option<[bool; 2]> {
     let table = network.toml.parse::<toml::Table>().ok()?;
     let queue_only = |direction: &str| {
         let path = table.get(direction)?.as_table()?;
         let jitter = path.get("jitter_ns").and_then(toml::Value::as_integer);
         let trace = path.get("rate").and_then(|rate| rate.get("trace"));
-        let mut stages = ["loss", "reorder", "gate"].into_iter();
+        let mut stages = ["loss", "reorder", "gate", "handovers", "radio"].into_iter();
         let by_chance = jitter.unwrap_or(0) > 0
             || trace.is_some()
             || stages.any(|stage| path.contains_key(stage));
