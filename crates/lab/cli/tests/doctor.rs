@@ -85,7 +85,7 @@ fn detects_a_radio_that_never_sleeps() {
     assert_detects(
         "radio",
         "radio",
-        "3g-umts: one-way delay, a ping every 17 s",
+        "3g-umts down: one-way delay, a ping every 17 s",
     );
 }
 

@@ -47,6 +47,14 @@ const RATE_MARGIN: f64 = 0.005;
 /// queue is full may fare either way.
 const BORDERLINE_PROBES: f64 = 2.0;
 const BORDERLINE_SHARE: f64 = 0.005;
+/// Sparse probes go on past the last handover of a period by so much, but for no longer than the second time in all.
+const AFTER_HANDOVER_NS: u64 = 1_000_000_000;
+const MAX_SPARSE_NS: u64 = 50_000_000_000;
+/// Probes that each find the radio in its last state, and how long after it is reached they come.
+const ASLEEP: u32 = 3;
+const IN_LAST_STATE_NS: u64 = 250_000_000;
+/// Two wake-ups of a machine that is not busy.
+const ASLEEP_MARGIN_MS: f64 = 2.0;
 /// Times a train is sent when checks fail while the machine is busy.
 const ATTEMPTS: u32 = 2;
 
@@ -80,11 +88,15 @@ pub enum NetworkCheckEvent<'a> {
     Checked(&'a NetworkCheck),
 }
 
-/// Whether probes fill the queue.
+/// What probes meet.
 #[derive(Clone, Copy)]
 enum Kind {
+    /// An empty queue.
     Sparse,
+    /// A full queue.
     Flood,
+    /// A radio in its last state.
+    Asleep,
 }
 
 /// Measures a network with probes, and compares the values with the model's.
@@ -99,7 +111,7 @@ pub fn check_network(
         (Direction::Down, &network.down),
         (Direction::Up, &network.up),
     ] {
-        for kind in [Kind::Sparse, Kind::Flood] {
+        for kind in [Kind::Sparse, Kind::Flood, Kind::Asleep] {
             let Some(train) = train(kind, path) else {
                 continue;
             };
@@ -137,7 +149,7 @@ pub fn check_network(
     Ok(all)
 }
 
-/// Returns the train for a path; `None` when the path's rate is too high for a flood.
+/// Returns the train for a path; `None` when the path's rate is too high for a flood, or has no radio to wake up.
 fn train(kind: Kind, path: &PathSpec) -> Option<Train> {
     let bps = path.rate.mean_bps();
     let serialise_ns = |payload_bytes: usize, bps: u64| {
@@ -146,11 +158,25 @@ fn train(kind: Kind, path: &PathSpec) -> Option<Train> {
     Some(match kind {
         Kind::Sparse => {
             let serialise_ns = bps.map_or(0, |bps| serialise_ns(SMALL_PAYLOAD, bps));
-            let spacing_ns = (SPARSE_SERIALISATIONS * serialise_ns).max(MIN_SPARSE_SPACING_NS);
+            let handovers_ns = handovers_ns(path).min(MAX_SPARSE_NS);
+            let spacing_ns = (SPARSE_SERIALISATIONS * serialise_ns)
+                .max(MIN_SPARSE_SPACING_NS)
+                .max(handovers_ns / MAX_SPARSE);
+            let takes_ns = SPARSE_NS.max(handovers_ns);
             Train {
                 payload_bytes: SMALL_PAYLOAD,
                 spacing_ns,
-                count: (SPARSE_NS / spacing_ns).clamp(MIN_SPARSE, MAX_SPARSE) as u32,
+                count: (takes_ns / spacing_ns).clamp(MIN_SPARSE, MAX_SPARSE) as u32,
+                drain: DRAIN,
+            }
+        }
+        Kind::Asleep => {
+            let last = path.radio.as_ref()?.states().last()?;
+            let wakes_ns = last.down_cycle_ns + last.promotion_ns + last.promotion_jitter_ns;
+            Train {
+                payload_bytes: SMALL_PAYLOAD,
+                spacing_ns: last.after_ns + wakes_ns + IN_LAST_STATE_NS,
+                count: ASLEEP,
                 drain: DRAIN,
             }
         }
@@ -165,6 +191,13 @@ fn train(kind: Kind, path: &PathSpec) -> Option<Train> {
             }
         }
     })
+}
+
+/// Returns how long a path takes until the last handover of a period is over.
+fn handovers_ns(path: &PathSpec) -> u64 {
+    let stations = path.handovers.iter().flat_map(|h| h.stations());
+    let ends_ns = stations.map(|s| s.at_ns + s.interruption_ns + AFTER_HANDOVER_NS);
+    ends_ns.max().unwrap_or(0)
 }
 
 /// Adds to a train's drain the time in which the model delivers its last probe.
@@ -244,6 +277,20 @@ fn compare(
             }
             checks.push(compare("loss", &loss_percent, loss_margin, "%"));
             checks.push(compare("overtaken probes", &overtaken, order_margin, ""));
+        }
+        Kind::Asleep => {
+            if !model.arrived.is_empty() {
+                let longest = |a: &Arrivals| percentile_ms(a, 100);
+                let (name, margin) = ("delay with a sleeping radio", ASLEEP_MARGIN_MS);
+                checks.push(compare(name, &median_ms, margin, "ms"));
+                checks.push(compare(&format!("{name}, longest"), &longest, margin, "ms"));
+            }
+            checks.push(compare(
+                "loss with a sleeping radio",
+                &loss_percent,
+                loss_margin,
+                "%",
+            ));
         }
         Kind::Flood => {
             if model.arrived.len() > 1 {

@@ -1,4 +1,4 @@
-//! Checks the radio of every built-in network with pings to the phone, against the model's answers.
+//! Checks the radios of the built-in networks with pings to the phone and from it, against the model's answers.
 
 use std::path::Path;
 use std::thread;
@@ -9,7 +9,7 @@ use record::Check;
 
 use super::examination::{Fault, check, impossible};
 use super::network_check::noise;
-use super::probes::probe;
+use super::probes::{label, probe};
 use super::replay::replay;
 use super::udp_probe::{Arrivals, Train};
 use crate::bench;
@@ -32,13 +32,18 @@ const fn train(spacing_ms: u64, count: u32) -> Train {
     }
 }
 
-/// Measures the networks side by side, each on a bench of its own: almost all of the time is spent waiting.
+/// Measures the networks and directions side by side, each on a bench of its own: almost all of the time is spent waiting.
+/// Networks with random loss have radios that others have, too.
 pub(super) fn known(exe: &Path, fault: Option<Fault>) -> Vec<Check> {
     let networks = builtin().iter().filter_map(|(name, _)| find(name).ok());
-    let networks = networks.filter(|network| network.down.radio.is_some());
+    let networks = networks.filter(|n| n.down.radio.is_some() && is_lossless(n));
+    let both = |network: Network| {
+        [Direction::Down, Direction::Up].map(|direction| (network.clone(), direction))
+    };
     thread::scope(|scope| {
-        let pinged = |network| scope.spawn(move || pings(exe, &network, fault));
-        let threads: Vec<_> = networks.map(pinged).collect();
+        let pinged =
+            |(network, direction)| scope.spawn(move || pings(exe, &network, direction, fault));
+        let threads: Vec<_> = networks.flat_map(both).map(pinged).collect();
         let checks = threads.into_iter().map(|thread| {
             let failed = |_| vec![impossible("radio", &"the thread of a network panicked")];
             thread.join().unwrap_or_else(failed)
@@ -47,14 +52,23 @@ pub(super) fn known(exe: &Path, fault: Option<Fault>) -> Vec<Check> {
     })
 }
 
-fn pings(exe: &Path, network: &Network, fault: Option<Fault>) -> Vec<Check> {
+/// Returns whether no ping is lost at random.
+fn is_lossless(network: &Network) -> bool {
+    network.up.loss.is_none() && network.down.loss.is_none()
+}
+
+fn pings(exe: &Path, network: &Network, direction: Direction, fault: Option<Fault>) -> Vec<Check> {
     let mut emulated = network.clone();
     if fault == Some(Fault::Radio) {
         (emulated.up.radio, emulated.down.radio) = (None, None);
     }
     let ping = |(every, train): &(&str, Train)| {
-        let name = format!("{}: one-way delay, a ping every {every}", network.name);
-        let measure = || match last_delays(exe, [network, &emulated], train) {
+        let name = format!(
+            "{} {}: one-way delay, a ping every {every}",
+            network.name,
+            label(direction)
+        );
+        let measure = || match last_delays(exe, [network, &emulated], direction, train) {
             Ok(Delays {
                 expected_ms,
                 measured_ms,
@@ -82,20 +96,25 @@ struct Delays {
     noise: Vec<String>,
 }
 
-/// Sends a train to the phone of the emulated network, and asks the model of the other for the same pings.
+/// Sends a train to the phone of the emulated network or from it, and asks the model of the other for the same pings.
 fn last_delays(
     exe: &Path,
     [network, emulated]: [&Network; 2],
+    direction: Direction,
     train: &Train,
 ) -> Result<Delays, String> {
     let mut bench = bench::start(exe).map_err(|e| e.to_string())?;
     bench
         .set_network(emulated, SEED)
         .map_err(|e| e.to_string())?;
-    let (measured, window) = probe(&mut bench, Direction::Down, train)?;
+    let (measured, window) = probe(&mut bench, direction, train)?;
+    let path = match direction {
+        Direction::Up => &network.up,
+        Direction::Down => &network.down,
+    };
     let model = replay(
-        &network.down,
-        Direction::Down,
+        path,
+        direction,
         SEED,
         train,
         &measured.sent_ns,

@@ -1,4 +1,7 @@
-use link::{LossSpec, NS_PER_MS, QueueSpec, RateSpec, ReorderSpec};
+use link::{
+    Begins, Handovers, LossSpec, NS_PER_MS, OnClose, QueueSpec, RadioSpec, RadioStateSpec,
+    RateSpec, ReorderSpec, StationSpec,
+};
 
 use super::*;
 
@@ -20,8 +23,10 @@ fn path() -> PathSpec {
 /// Returns the names of the checks that fail when the link does `real` instead of `configured`.
 fn failed(configured: &PathSpec, real: &PathSpec) -> Vec<String> {
     let mut failed = Vec::new();
-    for kind in [Kind::Sparse, Kind::Flood] {
-        let train = train(kind, configured).unwrap();
+    for kind in [Kind::Sparse, Kind::Flood, Kind::Asleep] {
+        let Some(train) = train(kind, configured) else {
+            continue;
+        };
         let sent_ns: Vec<u64> = (0..u64::from(train.count))
             .map(|i| i * train.spacing_ns)
             .collect();
@@ -96,11 +101,65 @@ fn each_deviation_is_found() {
     );
 }
 
+/// Returns a path whose radio sleeps after 10 s and takes so long to wake up.
+fn radio(promotion_ms: u64) -> PathSpec {
+    let state = |name: &str| RadioStateSpec {
+        name: name.to_owned(),
+        ..RadioStateSpec::default()
+    };
+    let idle = RadioStateSpec {
+        after_ns: 10_000 * NS_PER_MS,
+        promotion_ns: promotion_ms * NS_PER_MS,
+        ..state("idle")
+    };
+    PathSpec {
+        radio: RadioSpec::new(Begins::Connected, vec![state("connected"), idle]).ok(),
+        ..PathSpec::default()
+    }
+}
+
+#[test]
+fn a_radio_that_wakes_up_too_early_is_found() {
+    assert_eq!(failed(&radio(300), &radio(300)), Vec::<String>::new());
+    let asleep = "down: delay with a sleeping radio";
+    let longest = format!("{asleep}, longest");
+    assert_eq!(failed(&radio(300), &radio(297)), [asleep, &longest]);
+}
+
+/// Returns a path with a handover 12 s after the origin, after which the delay is so much longer.
+fn handed_over(extra_ms: u64) -> PathSpec {
+    let station = StationSpec {
+        at_ns: 12_000 * NS_PER_MS,
+        interruption_ns: 500 * NS_PER_MS,
+        extra_delay_ns: extra_ms * NS_PER_MS,
+        queue: OnClose::Flush,
+    };
+    PathSpec {
+        handovers: Handovers::new(vec![station], None).ok(),
+        ..PathSpec::default()
+    }
+}
+
+#[test]
+fn a_handover_that_changes_nothing_is_found() {
+    let none = PathSpec::default();
+    assert_eq!(
+        failed(&handed_over(15), &handed_over(15)),
+        Vec::<String>::new()
+    );
+    let names = failed(&handed_over(15), &none);
+    assert_eq!(names, ["down: one-way delay, p99", "down: loss"]);
+    assert_eq!(
+        failed(&handed_over(15), &handed_over(10)),
+        ["down: one-way delay, p99"]
+    );
+}
+
 #[test]
 fn slow_networks_take_a_minute_at_most_per_train() {
     for (name, _) in link::builtin() {
         let network = link::find(name).unwrap();
-        for kind in [Kind::Sparse, Kind::Flood] {
+        for kind in [Kind::Sparse, Kind::Flood, Kind::Asleep] {
             let Some(train) = train(kind, &network.down) else {
                 continue;
             };
