@@ -23,9 +23,10 @@
 //! Then the packet goes through the stages that its direction asks for, always in this order:
 //!
 //! 1. *policy*: the operator blocks or polices UDP, from some moment on;
-//! 2. *bottleneck*: a drop-tail queue in front of a constant rate or a trace of delivery
-//!    opportunities. A gate closes for outages: service then stops, and the queue is
-//!    either kept, and fills further, or flushed;
+//! 2. *bottleneck*: a queue in front of a constant rate or a trace of delivery opportunities. It
+//!    drops arrivals while it is full; with CoDel or FQ-CoDel ([`AqmSpec`]) it drops packets sooner.
+//!    A gate closes for outages and handovers: service then stops, and the queue is either kept, and
+//!    fills further, or flushed;
 //! 3. *loss*, after the queue because packets lost on the radio have used the link: each packet
 //!    independently, in fades by the clock, or in runs of packets;
 //! 4. *delay* and jitter, which follows the clock and so keeps the order;
@@ -40,8 +41,9 @@
 //! [`Path::poll`] returns how the packet left: [`Departure::Deliver`] or [`Departure::Drop`] with
 //! its cause, each token exactly once. Its ideal time, `at_ns`, follows from arrival times alone, in
 //! integers, whenever the caller polls: a late wake-up delays one packet and leaves no trace in the
-//! model. [`Path::next_deadline`] is the time of the next delivery, not of the next event inside.
-//! A lone packet thus costs one wake-up and not one per stage.
+//! model. (With [`AqmSpec`] the caller first offers what has arrived, see [`Path::poll`].)
+//! [`Path::next_deadline`] is the time of the next delivery, not of the next event inside.
+//! A lone packet thus costs one wake-up and not one per stage, and a second where a queue is managed.
 //!
 //! Traces, gates, handovers, policies, fades and jitter run on virtual time from an origin: [`Path::start`], or the
 //! first packet. Rates and queues count IP bytes. At any moment [`Path::counters`] satisfies

@@ -52,6 +52,8 @@ pub enum Cause {
     Gate,
     /// The queue was full.
     Queue,
+    /// The queue's management dropped it although it was not full.
+    Aqm,
     /// The packet was lost at random after the queue.
     Loss,
 }

@@ -117,10 +117,14 @@ impl Path {
     }
 
     /// Returns the next departure up to `now_ns`, in order of `at_ns`; `None` when there is no more.
+    ///
+    /// A queue with [`AqmSpec`](crate::AqmSpec) decides by what has arrived. Packets that arrived by `now_ns` are best
+    /// offered before: one that comes late misses the decisions made, as if it had arrived right after them.
     pub fn poll(&mut self, now_ns: u64) -> Option<Departure> {
         while let Some(index) = self.earliest_stage(now_ns) {
             let stage = &mut self.stages[index];
-            let outcome = stage.poll(now_ns);
+            // No further, since what happens elsewhere until then comes first.
+            let outcome = stage.poll(self.deadlines[index]);
             self.deadlines[index] = stage.next_deadline().unwrap_or(NEVER);
             let Some(outcome) = outcome else { continue };
             let (at_ns, token) = (outcome.at_ns, outcome.item.packet.token);
@@ -206,6 +210,8 @@ pub struct Drops {
     pub gate: u64,
     /// Dropped by a full queue.
     pub queue: u64,
+    /// Dropped by the management of a queue that was not full.
+    pub aqm: u64,
     /// Lost at random.
     pub loss: u64,
 }
@@ -213,7 +219,7 @@ pub struct Drops {
 impl Drops {
     /// Returns the sum over all causes.
     pub fn total(&self) -> u64 {
-        self.policy + self.gate + self.queue + self.loss
+        self.policy + self.gate + self.queue + self.aqm + self.loss
     }
 
     /// Counts one more packet dropped by `cause`.
@@ -222,6 +228,7 @@ impl Drops {
             Cause::Policy => &mut self.policy,
             Cause::Gate => &mut self.gate,
             Cause::Queue => &mut self.queue,
+            Cause::Aqm => &mut self.aqm,
             Cause::Loss => &mut self.loss,
         };
         *slot += 1;

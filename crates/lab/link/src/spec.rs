@@ -5,7 +5,10 @@ use std::num::NonZeroU64;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{closings::Closings, gate::Gate, handover::Handovers, radio::RadioSpec, trace::Trace};
+use crate::{
+    closings::Closings, gate::Gate, handover::Handovers, radio::RadioSpec, time::NS_PER_MS,
+    trace::Trace,
+};
 
 /// One direction of a network. The default impairs nothing.
 ///
@@ -19,6 +22,9 @@ pub struct PathSpec {
     pub gate: Option<Gate>,
     /// Limits of the queue in front of the rate.
     pub queue: QueueSpec,
+    /// Management of the queue; without it the queue drops arrivals while it is full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aqm: Option<AqmSpec>,
     /// Rate at which the queue empties.
     pub rate: RateSpec,
     /// Random loss after the queue.
@@ -147,6 +153,58 @@ pub(crate) struct QueueLimits {
     pub(crate) packets: u64,
 }
 
+impl QueueLimits {
+    /// Reports whether a queue may hold so much.
+    pub(crate) fn hold(&self, bytes: u64, packets: u64) -> bool {
+        bytes <= self.bytes && packets <= self.packets
+    }
+}
+
+/// Active queue management: a queue that drops packets before it is full. ECN is not used: a packet is dropped whether it
+/// could be marked or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AqmSpec {
+    /// The algorithm.
+    pub kind: AqmKind,
+    /// How long packets may wait all the time, in ns.
+    pub target_ns: u64,
+    /// How long they may wait longer before one is dropped, in ns.
+    pub interval_ns: u64,
+    /// IP bytes that a flow of [`AqmKind::FqCodel`] sends in its turn; `None` is one packet of the MTU.
+    pub quantum_bytes: Option<u32>,
+    /// The network's MTU in bytes. Nothing is dropped while no more than that waits behind a packet.
+    pub mtu: u32,
+}
+
+/// An algorithm that manages a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AqmKind {
+    /// CoDel (RFC 8289): one queue for all packets.
+    Codel,
+    /// FQ-CoDel (RFC 8290): a queue for each flow. They take turns, and flows that begin to send go first.
+    FqCodel,
+}
+
+impl AqmSpec {
+    /// Returns the algorithm with its usual settings: a target of 5 ms and an interval of 100 ms (RFC 8289).
+    pub fn new(kind: AqmKind, mtu: u32) -> AqmSpec {
+        AqmSpec {
+            kind,
+            target_ns: 5 * NS_PER_MS,
+            interval_ns: 100 * NS_PER_MS,
+            quantum_bytes: None,
+            mtu,
+        }
+    }
+
+    /// Returns the IP bytes that a flow sends in its turn. RFC 8290 has one packet of Ethernet, with its header.
+    pub(crate) fn quantum(&self) -> u32 {
+        self.quantum_bytes.unwrap_or(self.mtu)
+    }
+}
+
 /// Random loss. Chances are whole parts per billion, so that a spec survives serialisation exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -263,7 +321,6 @@ pub struct ReorderSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::NS_PER_MS;
 
     #[test]
     fn the_smallest_queue_limit_applies() {

@@ -199,6 +199,7 @@ impl Fate {
             Fate::Dropped(Cause::Gate) => 17,
             Fate::Dropped(Cause::Queue) => 18,
             Fate::Dropped(Cause::Loss) => 19,
+            Fate::Dropped(Cause::Aqm) => 20,
         }
     }
 
@@ -212,6 +213,7 @@ impl Fate {
             17 => Fate::Dropped(Cause::Gate),
             18 => Fate::Dropped(Cause::Queue),
             19 => Fate::Dropped(Cause::Loss),
+            20 => Fate::Dropped(Cause::Aqm),
             _ => return None,
         })
     }

@@ -133,8 +133,10 @@ pub struct Drops {
     pub policy: u64,
     /// Lost to a closed gate that flushes (outage or handover).
     pub gate: u64,
-    /// Dropped at the tail of a full queue.
+    /// Dropped by a full queue.
     pub queue: u64,
+    /// Dropped by the management of a queue that was not full.
+    pub aqm: u64,
     /// Lost at random.
     pub loss: u64,
     /// Sent to a mapping that the NAT had dropped.
@@ -310,7 +312,7 @@ impl Sample {
 impl Drops {
     /// Returns the sum over all causes.
     pub fn total(&self) -> u64 {
-        self.policy + self.gate + self.queue + self.loss + self.nat
+        self.policy + self.gate + self.queue + self.aqm + self.loss + self.nat
     }
 
     /// Returns the drops by the model of one cause.
@@ -319,6 +321,7 @@ impl Drops {
             Cause::Policy => self.policy,
             Cause::Gate => self.gate,
             Cause::Queue => self.queue,
+            Cause::Aqm => self.aqm,
             Cause::Loss => self.loss,
         }
     }

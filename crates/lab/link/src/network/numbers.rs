@@ -120,6 +120,17 @@ mod tests {
     }
 
     #[test]
+    fn management_is_printed_with_its_queue_and_its_settings_if_they_are_unusual() {
+        let text = "[up]\nrate_kbps = 1000\nqueue_ms = 100\naqm = { kind = 'fq-codel', target_ms = 6 }\n\
+                    [down]\nrate_kbps = 1000\nqueue_ms = 1000\naqm = { kind = 'codel' }";
+        assert_eq!(
+            numbers(text),
+            "down 1 up 1 Mbit/s · RTT 0 ms · no loss · \
+             queue 1000 ms CoDel down 100 ms FQ-CoDel (target 6 ms, interval 100 ms) up"
+        );
+    }
+
+    #[test]
     fn ranges_of_reordering_and_fixed_fades_are_printed() {
         let text = "[up.reorder]\npercent = 100\njitter_ms = 8\n\
                     [down.reorder]\npercent = 1\nextra_ms = 5\njitter_ms = 2.5\n\

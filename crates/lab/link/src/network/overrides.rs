@@ -10,7 +10,7 @@ use super::{
     file::MTU,
 };
 use crate::{
-    spec::{LossSpec, PathSpec, QueueSpec, RateSpec},
+    spec::{AqmKind, AqmSpec, LossSpec, PathSpec, QueueSpec, RateSpec},
     stage,
     time::NS_PER_MS,
 };
@@ -36,6 +36,8 @@ pub struct Overrides {
     pub loss_up_ppb: Option<u32>,
     /// Queue of each direction with a rate, in ns at that rate; replaces all other limits.
     pub queue_ns: Option<u64>,
+    /// Management of the queue of each direction with a rate; `Some(None)` removes it.
+    pub aqm: Option<Option<AqmKind>>,
     /// Largest IP packet in bytes.
     pub mtu: Option<u32>,
 }
@@ -125,6 +127,11 @@ const SETTINGS: &[Setting] = &[
         set: |o, v| set(&mut o.queue_ns, ns(v)),
     },
     Setting {
+        name: "aqm",
+        example: "codel, fq-codel or none",
+        set: |o, v| set(&mut o.aqm, aqm(v)),
+    },
+    Setting {
         name: "mtu",
         example: "1400, from 1280 to 9000",
         set: |o, v| set(&mut o.mtu, mtu(v)),
@@ -159,8 +166,12 @@ impl Network {
         }
         apply(&mut self.down, o, o.down_bps, o.loss_down_ppb);
         apply(&mut self.up, o, o.up_bps, o.loss_up_ppb);
+        for spec in [&mut self.down, &mut self.up] {
+            apply_aqm(spec, o.aqm, self.mtu);
+        }
         let rates = [&self.down.rate, &self.up.rate];
-        if o.queue_ns.is_some() && rates == [&RateSpec::Unlimited; 2] {
+        let sets_queue = o.queue_ns.is_some() || matches!(o.aqm, Some(Some(_)));
+        if sets_queue && rates == [&RateSpec::Unlimited; 2] {
             return Err(OverrideError::QueueWithoutRate);
         }
         if let Some(rtt_ns) = o.rtt_ns {
@@ -196,6 +207,16 @@ fn apply(spec: &mut PathSpec, o: &Overrides, bps: Option<u64>, loss_ppb: Option<
     spec.jitter_ns = o.jitter_ns.unwrap_or(spec.jitter_ns);
 }
 
+/// Sets the queue's management, which knows the MTU.
+fn apply_aqm(spec: &mut PathSpec, change: Option<Option<AqmKind>>, mtu: u32) {
+    if let Some(kind) = change.filter(|_| spec.rate != RateSpec::Unlimited) {
+        spec.aqm = kind.map(|kind| AqmSpec::new(kind, mtu));
+    }
+    if let Some(aqm) = &mut spec.aqm {
+        aqm.mtu = mtu;
+    }
+}
+
 /// Stores a value that could be parsed.
 fn set<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
     *slot = Some(value?);
@@ -212,6 +233,15 @@ fn ns(text: &str) -> Option<u64> {
 
 fn ppb(text: &str) -> Option<u32> {
     within(quantity(text, PERCENT)? * 1e7, 0.0..=1e9).map(|ppb| ppb as u32)
+}
+
+fn aqm(text: &str) -> Option<Option<AqmKind>> {
+    match text {
+        "codel" => Some(Some(AqmKind::Codel)),
+        "fq-codel" => Some(Some(AqmKind::FqCodel)),
+        "none" => Some(None),
+        _ => None,
+    }
 }
 
 fn mtu(text: &str) -> Option<u32> {
@@ -253,12 +283,13 @@ mod tests {
             ("loss", "2%"),
             ("loss-up", "0%"),
             ("queue", "50ms"),
+            ("aqm", "fq-codel"),
             ("mtu", "1400"),
         ];
         assert_eq!(
             numbers("true-metro", &changes),
             Ok(
-                "down 5 up 0.75 Mbit/s · RTT 80 ms ±3 · loss 2 % down · queue 50 ms · MTU 1400"
+                "down 5 up 0.75 Mbit/s · RTT 80 ms ±3 · loss 2 % down · queue 50 ms FQ-CoDel · MTU 1400"
                     .to_owned()
             )
         );
@@ -300,6 +331,11 @@ mod tests {
                 "down cannot be \"0Mbit\"; write 5Mbit/s or 750kbit/s",
             ),
             (
+                "aqm",
+                "red",
+                "aqm cannot be \"red\"; write codel, fq-codel or none",
+            ),
+            (
                 "mtu",
                 "100",
                 "mtu cannot be \"100\"; write 1400, from 1280 to 9000",
@@ -316,6 +352,17 @@ mod tests {
     }
 
     #[test]
+    fn management_of_a_queue_goes_with_the_mtu_and_can_be_removed() {
+        let both = overrides(&[("aqm", "codel"), ("mtu", "1400")]).unwrap();
+        let network = find("true-metro").unwrap().with_overrides(&both).unwrap();
+        let expected = Some(AqmSpec::new(AqmKind::Codel, 1400));
+        assert_eq!((network.up.aqm, network.down.aqm), (expected, expected));
+        let none = overrides(&[("aqm", "none")]).unwrap();
+        let network = network.with_overrides(&none).unwrap();
+        assert_eq!((network.up.aqm, network.down.aqm), (None, None));
+    }
+
+    #[test]
     fn overrides_obey_the_same_rules_as_files() {
         let error = numbers("true-metro", &[("rtt", "2ms"), ("jitter", "5ms")]).unwrap_err();
         assert!(
@@ -326,5 +373,8 @@ mod tests {
         assert!(error.contains("less than one packet"), "{error}");
         let error = numbers("lan", &[("queue", "50ms")]).unwrap_err();
         assert!(error.contains("set down or up too"), "{error}");
+        let error = numbers("lan", &[("aqm", "codel")]).unwrap_err();
+        assert!(error.contains("set down or up too"), "{error}");
+        assert_eq!(numbers("lan", &[("aqm", "none")]), numbers("lan", &[]));
     }
 }

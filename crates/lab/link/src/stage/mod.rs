@@ -9,7 +9,7 @@ mod policy;
 mod radio;
 mod reorder;
 
-use bottleneck::settings;
+use bottleneck::{aqm::AqmKeys, settings};
 use config::{Bytes, ConfigError, Kbps, Ms, Percent};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -53,7 +53,8 @@ pub(crate) struct Outcome {
 /// One stage. Packets are offered in order of time; each comes out of `poll` exactly once.
 ///
 /// A stage must not depend on *when* it is polled: `at_ns` follows from arrival times alone, so
-/// that a late wake-up delays one packet and changes nothing else.
+/// that a late wake-up delays one packet and changes nothing else. A stage whose decisions depend on
+/// what arrives until then may make those up to `now_ns` when it is polled.
 pub(crate) trait Stage: Send {
     /// Sets the origin of the stage's clocks. Called before the first packet, and again when the
     /// first step of a measurement starts.
@@ -62,7 +63,7 @@ pub(crate) trait Stage: Send {
     /// Takes a packet that arrives at `now_ns`, which is never before the previous arrival.
     fn offer(&mut self, now_ns: u64, item: Item);
 
-    /// Returns the earliest time at which `poll` has an outcome.
+    /// Returns a time before which `poll` has no outcome. A poll then has one, or the next deadline is later.
     fn next_deadline(&self) -> Option<u64>;
 
     /// Returns the next outcome not later than `now_ns`, in order of time.
@@ -177,6 +178,8 @@ pub(crate) struct PathKeys {
     queue_packets: Option<u32>,
     /// Size of the queue in bytes, or text such as "64kB".
     queue_bytes: Option<Bytes>,
+    /// Management of the queue, which drops packets before it is full.
+    aqm: Option<AqmKeys>,
     /// Fixed one-way delay in ms, or text such as "25ms"; the RTT is the sum of both directions.
     delay_ms: Option<Ms>,
     /// Variation of the delay, so much either way, in ms or as text; it never reorders.
@@ -214,6 +217,10 @@ impl PathKeys {
                 .map(|keys| keys.read(&table.inner("gate")))
                 .transpose()?,
             queue: settings::queue(self.queue_ms, self.queue_packets, self.queue_bytes, table)?,
+            aqm: self
+                .aqm
+                .map(|keys| keys.read(&table.inner("aqm"), mtu))
+                .transpose()?,
             rate: settings::rate(self.rate_kbps, self.trace, self.trace_ms, table, trace_text)?,
             loss: loss::read(
                 self.loss_percent,
@@ -261,7 +268,15 @@ pub(crate) mod testing {
 
     /// Returns all outcomes as (time, token, cause), polled once at the very end.
     pub(crate) fn drain(stage: &mut dyn Stage) -> Vec<(u64, u64, Option<Cause>)> {
-        std::iter::from_fn(|| stage.poll(u64::MAX))
+        all(|| stage.poll(u64::MAX))
+    }
+
+    pub(crate) fn drain_outbox(out: &mut outbox::Outbox) -> Vec<(u64, u64, Option<Cause>)> {
+        all(|| out.poll(u64::MAX))
+    }
+
+    fn all(poll: impl FnMut() -> Option<Outcome>) -> Vec<(u64, u64, Option<Cause>)> {
+        std::iter::from_fn(poll)
             .map(|o| (o.at_ns, o.item.packet.token, o.dropped))
             .collect()
     }

@@ -1,13 +1,15 @@
 //! A golden table of what links do to packets: any change to the model shows here, in numbers.
 //!
 //! Each line sends ten seconds of full packets in bursts of ten, at one and a half times a rate. It
-//! prints what happened to them. `COMMUTE_GOLDEN=write` rewrites the table.
+//! prints what happened to them. A managed queue's drops are those of a full queue and its management's.
+//! `COMMUTE_GOLDEN=write` rewrites the table.
 
 use std::fmt::Write as _;
 
 use link::{
-    BadLength, BurstSpec, Counters, Departure, Gate, GilbertElliottSpec, Handovers, LossSpec,
-    NS_PER_MS, OnClose, PathSpec, QueueSpec, RateSpec, ReorderSpec, StationSpec, Trace,
+    AqmKind, AqmSpec, BadLength, BurstSpec, Counters, Departure, Gate, GilbertElliottSpec,
+    Handovers, LossSpec, NS_PER_MS, OnClose, PathSpec, QueueSpec, RateSpec, ReorderSpec,
+    StationSpec, Trace,
 };
 
 use crate::common::{Arrival, arrival, at_ns, path, poll_on_time, token};
@@ -57,6 +59,16 @@ fn table() -> String {
     }
     for (name, spec) in variants() {
         row(&mut table, name, "none", "fixed fades", &spec, 6_300);
+    }
+    for (name, kind) in [("CoDel", AqmKind::Codel), ("FQ-CoDel", AqmKind::FqCodel)] {
+        let spec = PathSpec {
+            rate: RateSpec::constant(6_300_000),
+            queue: queues()[1].1,
+            aqm: Some(AqmSpec::new(kind, PACKET_BYTES)),
+            delay_ns: 30 * MS,
+            ..PathSpec::default()
+        };
+        row(&mut table, name, "100 ms", "none", &spec, 6_300);
     }
     table
 }
@@ -195,7 +207,11 @@ fn row(table: &mut String, rate: &str, queue: &str, loss: &str, spec: &PathSpec,
     } = path.counters();
     let delays = delays_ns(&departures, &arrivals);
     let goodput_kbps = delivered * u64::from(PACKET_BYTES) * 8 / SECONDS / 1000;
-    let drops = format!("{}/{}/{}", dropped.queue, dropped.loss, dropped.gate);
+    let by_queue = match spec.aqm {
+        Some(_) => format!("{}+{}", dropped.queue, dropped.aqm),
+        None => dropped.queue.to_string(),
+    };
+    let drops = format!("{by_queue}/{}/{}", dropped.loss, dropped.gate);
     let [p50, p99, max] = [50, 99, 100].map(|percent| quantile_ms(&delays, percent));
     writeln!(
         table,

@@ -3,6 +3,7 @@
 // A helper that panics fails its test.
 #![allow(clippy::unwrap_used)]
 
+mod aqm;
 mod common;
 mod common_random_numbers;
 mod golden;

@@ -1,9 +1,10 @@
 //! The built-in networks, and how network files are parsed.
 
 use link::{
-    BadLength, BurstSpec, Departure, Direction, Gate, GilbertElliottSpec, Handovers, LossSpec,
-    NS_PER_MS, NatSpec, Network, NetworkError, OnClose, Path, PathSpec, PoliceSpec, PolicySpec,
-    QueueSpec, RateSpec, ReorderSpec, StationSpec, Transport, builtin, find,
+    AqmKind, AqmSpec, BadLength, BurstSpec, Departure, Direction, Gate, GilbertElliottSpec,
+    Handovers, LossSpec, NS_PER_MS, NatSpec, Network, NetworkError, OnClose, Path, PathSpec,
+    PoliceSpec, PolicySpec, QueueSpec, RateSpec, ReorderSpec, StationSpec, Transport, builtin,
+    find,
 };
 
 use crate::common::{arrival, poll_on_time};
@@ -152,6 +153,7 @@ fn fractional_values_become_exact_whole_units() {
 #[test]
 fn every_key_reaches_the_spec() {
     let text = "rate_kbps = 750\nqueue_ms = 20\nqueue_packets = 9\nqueue_bytes = 4000\n\
+                aqm = { kind = 'fq-codel', target_ms = 6, interval_ms = 120, quantum_bytes = 300 }\n\
                 delay_ms = 30\njitter_ms = 5\n\
                 [down.burst_loss]\ngood_ms = 950\nbad_ms = 50\nbad_length = 'fixed'\nloss_percent = 25\n\
                 [down.gate]\nclosed_ms = [[10, 60], [70, 80.5]]\nevery_ms = 1000\nqueue = 'keep'\n\
@@ -178,6 +180,13 @@ fn every_key_reaches_the_spec() {
             bytes: Some(4000),
             packets: Some(9),
         },
+        aqm: Some(AqmSpec {
+            kind: AqmKind::FqCodel,
+            target_ns: 6 * NS_PER_MS,
+            interval_ns: 120 * NS_PER_MS,
+            quantum_bytes: Some(300),
+            mtu: 1500,
+        }),
         rate: RateSpec::constant(750_000),
         loss: Some(LossSpec::Burst(BurstSpec {
             good_ns: 950 * NS_PER_MS,
@@ -211,6 +220,15 @@ fn every_key_reaches_the_spec() {
         [network.up.handovers, network.down.handovers],
         [expected.clone(), expected]
     );
+
+    let codel = |kind| {
+        down(&format!(
+            "rate_kbps = 9\nqueue_packets = 9\naqm = {{ kind = '{kind}' }}"
+        ))
+    };
+    for (name, kind) in [("codel", AqmKind::Codel), ("fq-codel", AqmKind::FqCodel)] {
+        assert_eq!(codel(name).unwrap().aqm, Some(AqmSpec::new(kind, 1500)));
+    }
 
     let nat = "[nat]\nrebind_at_ms = [2500, 1.5]\nudp_idle_ms = 30000\ntcp_idle_ms = 300000";
     let network = parse(&format!("{HEAD}[up]\n[down]\n{nat}")).unwrap();

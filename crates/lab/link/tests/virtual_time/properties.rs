@@ -5,9 +5,9 @@ use crate::common::{
     poll_on_time, token,
 };
 use link::{
-    BadLength, Begins, BurstSpec, Departure, Gate, GilbertElliottSpec, Handovers, LossSpec,
-    OnClose, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RadioSpec, RadioStateSpec, RateSpec,
-    ReorderSpec, StationSpec, Trace,
+    AqmKind, AqmSpec, BadLength, Begins, BurstSpec, Departure, Gate, GilbertElliottSpec, Handovers,
+    LossSpec, OnClose, PathSpec, PoliceSpec, PolicySpec, QueueSpec, RadioSpec, RadioStateSpec,
+    RateSpec, ReorderSpec, StationSpec, Trace,
 };
 use proptest::prelude::*;
 
@@ -41,6 +41,27 @@ fn queues() -> impl Strategy<Value = QueueSpec> {
             ..QueueSpec::default()
         }),
     ]
+}
+
+/// Generates management that drops soon, so that most queues drop.
+fn aqms() -> impl Strategy<Value = Option<AqmSpec>> {
+    let kind = prop_oneof![Just(AqmKind::Codel), Just(AqmKind::FqCodel)];
+    let spec = (kind, 0..10 * MS, 1..20 * MS, prop::option::of(1..3000_u32));
+    let spec = spec.prop_map(|(kind, target_ns, interval_ns, quantum_bytes)| AqmSpec {
+        target_ns,
+        interval_ns,
+        quantum_bytes,
+        ..AqmSpec::new(kind, 1500)
+    });
+    prop::option::of(spec)
+}
+
+/// Returns management that never drops.
+fn lenient(kind: AqmKind) -> AqmSpec {
+    AqmSpec {
+        target_ns: u64::MAX,
+        ..AqmSpec::new(kind, 1500)
+    }
 }
 
 fn losses() -> impl Strategy<Value = Option<LossSpec>> {
@@ -140,7 +161,7 @@ fn reorders() -> impl Strategy<Value = Option<ReorderSpec>> {
 fn specs() -> impl Strategy<Value = PathSpec> {
     let parts = (
         rates(),
-        queues(),
+        (queues(), aqms()),
         losses(),
         gates(),
         policies(),
@@ -149,13 +170,18 @@ fn specs() -> impl Strategy<Value = PathSpec> {
         handovers(),
     );
     (parts, 0..100 * MS, 0..120 * MS).prop_map(
-        |((rate, queue, loss, gate, policy, reorder, radio, handovers), delay_ns, jitter_ns)| {
+        |(
+            (rate, (queue, aqm), loss, gate, policy, reorder, radio, handovers),
+            delay_ns,
+            jitter_ns,
+        )| {
             PathSpec {
                 // A network has a gate or handovers, but not both.
                 handovers: handovers.filter(|_| gate.is_none()),
                 policy,
                 gate,
                 queue,
+                aqm,
                 rate,
                 loss,
                 delay_ns,
@@ -232,6 +258,10 @@ fn without_contradictions(mut spec: PathSpec) -> PathSpec {
         bytes: spec.queue.bytes.filter(|_| waits),
         packets: waits.then_some(spec.queue.packets.unwrap_or(50)),
     };
+    spec.aqm = spec.aqm.filter(|aqm| {
+        let has_quantum = aqm.quantum_bytes.is_none_or(|bytes| bytes >= 256);
+        waits && aqm.target_ns < aqm.interval_ns && has_quantum
+    });
     spec
 }
 
@@ -267,6 +297,8 @@ proptest! {
         let on_time = by_token(poll_on_time(&mut path(&spec, seed), &arrivals));
         let late = by_token(poll_at_end(&mut path(&spec, seed), &arrivals));
         prop_assert_eq!(&on_time, &late);
+        // Management decides by what has arrived, so that no packet may be late.
+        let ahead_ns = spec.aqm.map_or(ahead_ns, |_| 0);
         let early = by_token(poll_early(&mut path(&spec, seed), &arrivals, ahead_ns));
         prop_assert_eq!(&on_time, &early);
     }
@@ -326,8 +358,39 @@ proptest! {
     ) {
         spec.reorder = None;
         let out = poll_on_time(&mut path(&spec, seed), &arrivals);
-        let delivered = out.iter().filter(|d| is_delivered(d)).map(token);
-        prop_assert!(delivered.is_sorted());
+        let flow = |token: &u64| arrivals[*token as usize].packet.flow;
+        let delivered: Vec<u64> = out.iter().filter(|d| is_delivered(d)).map(token).collect();
+        if spec.aqm.is_none_or(|aqm| aqm.kind == AqmKind::Codel) {
+            prop_assert!(delivered.is_sorted());
+        }
+        for one in arrivals.iter().map(|arrival| arrival.packet.flow) {
+            prop_assert!(delivered.iter().filter(|token| flow(token) == one).is_sorted());
+        }
+    }
+
+    #[test]
+    fn management_that_never_drops_changes_nothing(
+        mut spec in specs(), mut arrivals in arrivals(), seed: u64,
+    ) {
+        let departures = |spec: &PathSpec, arrivals: &[Arrival]| {
+            by_token(poll_on_time(&mut path(spec, seed), arrivals))
+        };
+        spec.aqm = None;
+        let unmanaged = departures(&spec, &arrivals);
+        spec.aqm = Some(lenient(AqmKind::Codel));
+        prop_assert_eq!(&unmanaged, &departures(&spec, &arrivals));
+
+        // Flows take turns, and a full queue drops at its head.
+        arrivals.iter_mut().for_each(|arrival| {
+            let Arrival { packet, .. } = arrival;
+            (packet.flow, packet.src_port, packet.dst_port) = (Some(0), 1, 2);
+            packet.transport = link::Transport::Udp;
+        });
+        spec.queue = QueueSpec::default();
+        spec.aqm = None;
+        let unmanaged = departures(&spec, &arrivals);
+        spec.aqm = Some(lenient(AqmKind::FqCodel));
+        prop_assert_eq!(&unmanaged, &departures(&spec, &arrivals));
     }
 
     #[test]
@@ -341,9 +404,9 @@ proptest! {
 
     #[test]
     fn no_interval_carries_more_than_the_rate(
-        bps in 100_000..1_000_000_000_u64, queue in queues(), arrivals in arrivals(),
+        bps in 100_000..1_000_000_000_u64, queue in queues(), aqm in aqms(), arrivals in arrivals(),
     ) {
-        let spec = PathSpec { rate: RateSpec::constant(bps), queue, ..PathSpec::default() };
+        let spec = PathSpec { rate: RateSpec::constant(bps), queue, aqm, ..PathSpec::default() };
         let out: Vec<_> = poll_on_time(&mut path(&spec, 0), &arrivals)
             .into_iter()
             .filter(is_delivered)

@@ -22,6 +22,11 @@ fn random_lines() -> impl Strategy<Value = String> {
         "queue_ms",
         "queue_bytes",
         "queue_packets",
+        "aqm",
+        "kind",
+        "target_ms",
+        "interval_ms",
+        "quantum_bytes",
         "delay_ms",
         "jitter_ms",
         "loss_percent",
@@ -61,6 +66,8 @@ fn random_lines() -> impl Strategy<Value = String> {
         "9223372036854775807",
         "99999999999999999999",
         "'fixed'",
+        "'codel'",
+        "'fq-codel'",
         "'keep'",
         "'flush'",
         "''",
@@ -109,7 +116,7 @@ proptest! {
     fn random_overrides_cause_no_panic(name in "\\PC{0,10}", value in "\\PC{0,20}", digits in "[0-9.]{1,30}(ms|%|Mbit|s|kbit/s|)") {
         let mut overrides = link::Overrides::default();
         prop_assert!(overrides.set(&name, &value).is_err());
-        for setting in ["down", "up", "rtt", "jitter", "loss", "queue", "mtu"] {
+        for setting in ["down", "up", "rtt", "jitter", "loss", "queue", "aqm", "mtu"] {
             if overrides.set(setting, &digits).is_ok()
                 && let Ok(network) = find("true-metro").unwrap().with_overrides(&overrides)
             {

@@ -36,6 +36,8 @@ fn specs_of_json_that_contradict_themselves_are_refused() {
         "stations": [{"at_ns": 5, "interruption_ns": 6, "queue": "flush"}]}}"#;
     let both = r#"{"gate": {"closed_ns": [[5, 6]], "every_ns": null, "on_close": "flush"}, "handovers":
         {"every_ns": null, "stations": [{"at_ns": 5, "interruption_ns": 6, "queue": "flush"}]}}"#;
+    let no_quantum = r#"{"rate": {"constant": {"bps": 8000}}, "queue": {"packets": 9}, "aqm": {"kind": "fq-codel",
+        "target_ns": 5, "interval_ns": 6, "quantum_bytes": 0, "mtu": 1500}}"#;
     for (spec, words) in [
         (
             r#"{"rate": {"constant": {"bps": 8000}}}"#,
@@ -48,6 +50,7 @@ fn specs_of_json_that_contradict_themselves_are_refused() {
         (trace_and_gate, "gate: a trace has its own outages"),
         (trace_and_handover, "gate: a trace has its own outages"),
         (both, "gate: a gate cannot be combined with handovers"),
+        (no_quantum, "aqm: a quantum has 256 to 65535 bytes"),
     ] {
         let error = serde_json::from_str::<PathSpec>(spec)
             .expect_err(spec)

@@ -41,6 +41,21 @@ fn values_out_of_range_are_refused_with_line_key_and_range() {
         "down.reorder.jitter_ms: 0 is out of range; write a number from 0.001 to 3600000",
     );
     refused(
+        "[down.aqm]\nkind = 'codel'\ntarget_ms = 0",
+        7,
+        "down.aqm.target_ms: 0 is out of range; write a number from 0.001 to 3600000",
+    );
+    refused(
+        "[down.aqm]\nkind = 'fq-codel'\nquantum_bytes = 255",
+        7,
+        "down.aqm.quantum_bytes: 255 is out of range; write a number from 256 to 65535",
+    );
+    refused(
+        "[down.aqm]\nkind = 'red'",
+        6,
+        "down.aqm.kind: unknown variant `red`, expected `codel` or `fq-codel`",
+    );
+    refused(
         "[down.burst_loss]\ngood_ms = 9\nbad_ms = 9\nbad_length = 'constant'",
         8,
         "down.burst_loss.bad_length: unknown variant `constant`, expected `exponential` or `fixed`",
@@ -156,6 +171,11 @@ fn missing_keys_are_shown_by_example() {
     assert!(missing("about = 'a'").contains("`source` is missing; write source = "));
     assert!(missing(&format!("{HEAD}[up]")).contains("`down` is missing; write [down], with"));
     refused(
+        "[down.aqm]\ntarget_ms = 5",
+        5,
+        "down.aqm: `kind` is missing; write kind = \"codel\" or kind = \"fq-codel\"",
+    );
+    refused(
         "[down.gate]\nclosed_ms = [[1, 2]]",
         5,
         "down.gate: `queue` is missing; write queue = \"keep\" or queue = \"flush\"",
@@ -223,6 +243,26 @@ fn contradictions_are_refused_at_the_later_key() {
         ("queue_packets = 9", 5, "nothing ever waits in this queue"),
         ("queue_bytes = 9000", 5, "nothing ever waits in this queue"),
         ("queue_ms = 9", 5, "needs a rate"),
+        (
+            "[down.aqm]\nkind = 'codel'",
+            5,
+            "down: nothing ever waits; write rate_kbps and a queue too, or remove aqm",
+        ),
+        (
+            "rate_kbps = 9\naqm = { kind = 'codel' }",
+            5,
+            "a rate makes packets wait, so it needs a queue",
+        ),
+        (
+            "rate_kbps = 9\nqueue_packets = 9\naqm = { kind = 'codel', target_ms = 50, interval_ms = 50 }",
+            7,
+            "down: the target of 50 ms is no shorter than the interval of 50 ms; RFC 8289 has 5 and 100",
+        ),
+        (
+            "rate_kbps = 9\nqueue_packets = 9\n[down.aqm]\nkind = 'codel'\nquantum_bytes = 1500",
+            9,
+            "down.aqm.quantum_bytes: flows take no turns in one queue; write kind = \"fq-codel\"",
+        ),
         (
             "rate_kbps = 100\nqueue_ms = 10",
             6,

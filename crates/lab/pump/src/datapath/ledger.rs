@@ -11,7 +11,7 @@ use super::slab::RecordRef;
 pub(crate) const STRAY: usize = 3;
 /// The three transports, and [`STRAY`].
 const CLASSES: usize = 4;
-const CAUSES: usize = 4;
+const CAUSES: usize = 5;
 /// Capture bytes per entry of the capture's index. A TCP frame with timestamps has at least 66.
 const BYTES_PER_FRAME: usize = 64;
 
@@ -204,6 +204,7 @@ pub(crate) fn cause_index(cause: Cause) -> usize {
         Cause::Gate => 1,
         Cause::Queue => 2,
         Cause::Loss => 3,
+        Cause::Aqm => 4,
     }
 }
 

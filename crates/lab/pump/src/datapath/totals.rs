@@ -7,7 +7,7 @@ use super::ledger::{PacketLedger, STRAY};
 
 pub(crate) fn totals(ledger: &PacketLedger) -> Totals {
     let by_transport = |[tcp, udp, other, _]: [_; 4]| ByTransport { tcp, udp, other };
-    let [policy, gate, queue, loss] = ledger.dropped;
+    let [policy, gate, queue, loss, aqm] = ledger.dropped;
     Totals {
         sent: by_transport(ledger.sent),
         delivered: by_transport(ledger.delivered),
@@ -15,6 +15,7 @@ pub(crate) fn totals(ledger: &PacketLedger) -> Totals {
             policy,
             gate,
             queue,
+            aqm,
             loss,
             nat: ledger.unmapped,
         },

@@ -47,12 +47,13 @@ fn direction(name: &str, t: &Totals) -> String {
     let in_flight = sent.packets.saturating_sub(delivered.packets + d.total());
     format!(
         "  {name:<4} {} packets ({} B) sent · {} delivered · {in_flight} in flight · \
-         dropped: queue {} loss {} gate {} policy {}\n       \
+         dropped: queue {} aqm {} loss {} gate {} policy {}\n       \
          lateness: p50 {:.1} p99 {:.1} max {:.1} µs\n",
         sent.packets,
         sent.bytes,
         delivered.packets,
         d.queue,
+        d.aqm,
         d.loss,
         d.gate,
         d.policy,

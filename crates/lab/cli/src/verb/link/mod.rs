@@ -79,6 +79,9 @@ pub(crate) struct Args {
     /// Queue per direction, e.g. 100ms
     #[arg(long)]
     queue: Option<String>,
+    /// Management of the queue: codel, fq-codel or none
+    #[arg(long)]
+    aqm: Option<String>,
     /// Random seed of loss and jitter
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -209,6 +212,7 @@ impl Args {
             ("down", &self.down),
             ("up", &self.up),
             ("queue", &self.queue),
+            ("aqm", &self.aqm),
         ];
         for (key, value) in given {
             if let Some(value) = value {

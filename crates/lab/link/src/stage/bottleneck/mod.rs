@@ -1,6 +1,11 @@
 //! The bottleneck: queue, rate and gate in one stage, since the queue fills while the server is
-//! busy and the server stops while the gate is closed.
+//! busy and the server stops while the gate is closed. Here the queue drops arrivals while it is full; `managed` has
+//! queues that drop packets sooner.
 
+pub(crate) mod aqm;
+mod codel;
+mod fair;
+mod managed;
 mod queue;
 mod server;
 pub(crate) mod settings;
@@ -24,6 +29,9 @@ pub(super) const KIND: Kind = Kind {
 fn build(spec: &PathSpec, _: Direction, _: u64) -> Option<Box<dyn Stage>> {
     if spec.rate == RateSpec::Unlimited && spec.closings().is_none() {
         return None;
+    }
+    if let Some(aqm) = spec.aqm {
+        return Some(managed::build(spec, aqm));
     }
     Some(Box::new(Bottleneck {
         queue: Queue::new(spec.queue_limits()),

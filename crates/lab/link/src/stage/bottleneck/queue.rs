@@ -30,8 +30,8 @@ impl Queue {
     }
 
     pub(super) fn fits(&self, ip_bytes: u32) -> bool {
-        self.bytes + u64::from(ip_bytes) <= self.limits.bytes
-            && (self.waiting.len() as u64) < self.limits.packets
+        let bytes = self.bytes + u64::from(ip_bytes);
+        self.limits.hold(bytes, self.waiting.len() as u64 + 1)
     }
 
     /// Counts a packet as waiting until `begin_ns`.

@@ -9,7 +9,7 @@ use crate::{
     closings::OnClose,
     gate::Gate,
     spec::{PathSpec, QueueSpec, RateSpec},
-    stage::{Contradiction, TraceText, contradiction},
+    stage::{Contradiction, TraceText, bottleneck::aqm, contradiction},
     table::{LENGTH_MS, MOMENT_MS, RATE_KBPS, Table, bps, ns},
     text::{decimal, ms},
     trace::Trace,
@@ -97,6 +97,7 @@ pub(crate) fn rate(
 
 /// Refuses a rate without a queue, a queue without a rate, and other contradictions of the three.
 pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
+    spec.aqm.as_ref().map_or(Ok(()), aqm::check)?;
     let queue = &spec.queue;
     let has_queue = *queue != QueueSpec::default();
     let closings = spec.closings();
@@ -141,6 +142,10 @@ pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
             let message = "nothing ever waits in this queue; write rate_kbps too, or remove it";
             return contradiction(key, message);
         }
+        None if spec.aqm.is_some() => {
+            let message = "nothing ever waits; write rate_kbps and a queue too, or remove aqm";
+            return contradiction("aqm", message);
+        }
         _ => {}
     }
     let limits = spec.queue_limits();
@@ -180,7 +185,7 @@ pub(crate) fn rates(down: &PathSpec, up: &PathSpec) -> String {
     }
 }
 
-/// Returns the limits of the queue, if it has any.
+/// Returns the limits of the queue, if it has any, and its management.
 pub(crate) fn queue_summary(spec: &PathSpec) -> Option<String> {
     let queue = &spec.queue;
     let limits = [
@@ -189,7 +194,8 @@ pub(crate) fn queue_summary(spec: &PathSpec) -> Option<String> {
         queue.bytes.map(|bytes| format!("{bytes} bytes")),
     ];
     let limits: Vec<String> = limits.into_iter().flatten().collect();
-    (!limits.is_empty()).then(|| limits.join(" or "))
+    let aqm = aqm::summary(spec).map_or_else(String::new, |aqm| format!(" {aqm}"));
+    (!limits.is_empty()).then(|| limits.join(" or ") + &aqm)
 }
 
 /// Returns when the gate is closed and what happens to the queue then, or the handovers.

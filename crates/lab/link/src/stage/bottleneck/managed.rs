@@ -1,0 +1,185 @@
+//! The bottleneck with active queue management, which decides about a packet when the server asks for it.
+
+use super::{Calendar, codel::CodelQueue, fair::FairQueue, server::Server};
+use crate::{
+    closings::Closings,
+    model::Cause,
+    spec::{AqmKind, AqmSpec, PathSpec, QueueLimits, RateSpec},
+    stage::{Item, Outcome, Stage, outbox::Outbox},
+};
+
+/// The limits of a queue in which a packet does not wait.
+const UNLIMITED: QueueLimits = QueueLimits {
+    bytes: u64::MAX,
+    packets: u64::MAX,
+};
+
+/// The packets that wait, and which of them is next. What it drops goes to `out`.
+pub(super) trait Discipline: Send {
+    /// Takes a packet that arrives at `now_ns`.
+    fn enqueue(&mut self, now_ns: u64, item: Item, limits: &QueueLimits, out: &mut Outbox);
+
+    /// Returns the packet to send from `now_ns` on, which no longer waits.
+    fn dequeue(&mut self, now_ns: u64, out: &mut Outbox) -> Option<Item>;
+
+    /// Takes any packet out.
+    fn flush(&mut self) -> Option<Item>;
+
+    /// Returns the number of packets that wait.
+    fn len(&self) -> usize;
+}
+
+/// Builds the stage.
+pub(super) fn build(spec: &PathSpec, aqm: AqmSpec) -> Box<dyn Stage> {
+    Box::new(ManagedBottleneck {
+        queue: match aqm.kind {
+            AqmKind::Codel => Box::new(CodelQueue::new(aqm)),
+            AqmKind::FqCodel => Box::new(FairQueue::new(aqm)),
+        },
+        limits: spec.queue_limits(),
+        server: Server::new(&spec.rate),
+        gate: spec
+            .closings()
+            .filter(|_| !matches!(spec.rate, RateSpec::Trace(_)))
+            .cloned(),
+        origin_ns: 0,
+        ready_ns: 0,
+        flush_ns: None,
+        out: Outbox::default(),
+    })
+}
+
+/// What it drops depends on what has arrived by then. Each decision has a time, and is made once that has passed: before
+/// a packet that arrives at that time or later is taken, or when the stage is polled. So results follow from arrival times
+/// alone if a packet that has arrived is offered before the stage is polled. One that comes late misses the decisions made, as if
+/// it had arrived right after them.
+struct ManagedBottleneck {
+    queue: Box<dyn Discipline>,
+    limits: QueueLimits,
+    server: Server,
+    gate: Option<Closings>,
+    origin_ns: u64,
+    /// When a packet came into the empty queue: since then some wait.
+    ready_ns: u64,
+    /// When the gate will flush the packets that are queued or in service by then.
+    flush_ns: Option<u64>,
+    out: Outbox,
+}
+
+impl ManagedBottleneck {
+    fn calendar(&self) -> Calendar<'_> {
+        Calendar {
+            gate: self.gate.as_ref(),
+            origin_ns: self.origin_ns,
+        }
+    }
+
+    /// Returns when a server with a packet that is ready at `ready_ns` asks for it.
+    fn asks_ns(&self, ready_ns: u64) -> u64 {
+        self.server.begin_ns(ready_ns, &self.calendar())
+    }
+
+    fn dequeue_ns(&self) -> Option<u64> {
+        (self.queue.len() > 0).then(|| self.asks_ns(self.ready_ns))
+    }
+
+    /// Returns the time of the next decision about a packet that waits.
+    fn decision_ns(&self) -> Option<u64> {
+        let dequeue_ns = self.dequeue_ns()?;
+        Some(self.flush_ns.map_or(dequeue_ns, |ns| ns.min(dequeue_ns)))
+    }
+
+    /// Makes the next decision up to `now_ns`. Returns `false` if there is none.
+    fn decide(&mut self, now_ns: u64) -> bool {
+        let dequeue_ns = self.dequeue_ns().filter(|&at_ns| at_ns <= now_ns);
+        let flush_ns = self.flush_ns.filter(|&at_ns| at_ns <= now_ns);
+        match (flush_ns, dequeue_ns) {
+            (None, None) => return false,
+            (Some(flush_ns), Some(dequeue_ns)) if dequeue_ns < flush_ns => self.serve(dequeue_ns),
+            (Some(flush_ns), _) => self.flush(flush_ns),
+            (None, Some(dequeue_ns)) => self.serve(dequeue_ns),
+        }
+        true
+    }
+
+    fn serve(&mut self, now_ns: u64) {
+        let Some(item) = self.queue.dequeue(now_ns, &mut self.out) else {
+            return;
+        };
+        let calendar = Calendar {
+            gate: self.gate.as_ref(),
+            origin_ns: self.origin_ns,
+        };
+        let ip_bytes = item.packet.ip_bytes;
+        let (_, done_ns) = self.server.serve(self.ready_ns, ip_bytes, &calendar);
+        match self.flush_ns {
+            Some(flush_ns) if flush_ns < done_ns => self.out.drop(flush_ns, item, Cause::Gate),
+            _ => self.out.pass(done_ns, item),
+        }
+    }
+
+    fn flush(&mut self, now_ns: u64) {
+        while let Some(item) = self.queue.flush() {
+            self.out.drop(now_ns, item, Cause::Gate);
+        }
+        self.server.reset(now_ns);
+        self.flush_ns = None;
+    }
+}
+
+impl Stage for ManagedBottleneck {
+    /// Packets that wait meet gate and trace on the new clock.
+    fn start(&mut self, origin_ns: u64) {
+        while self.decide(origin_ns) {}
+        self.origin_ns = origin_ns;
+        self.server.start(origin_ns);
+        if self.flush_ns.is_some() {
+            self.flush_ns = self.calendar().next_flush(origin_ns);
+        }
+    }
+
+    fn offer(&mut self, now_ns: u64, item: Item) {
+        while self.decide(now_ns) {}
+        if self.calendar().flushes_at(now_ns) {
+            return self.out.drop(now_ns, item, Cause::Gate);
+        }
+        if self.flush_ns.is_none() {
+            self.flush_ns = self.calendar().next_flush(now_ns);
+        }
+        if self.queue.len() == 0 {
+            // A server that was free has asked, and found nothing.
+            if self.asks_ns(0) <= now_ns {
+                self.queue.dequeue(now_ns, &mut self.out);
+            }
+            self.ready_ns = now_ns;
+        }
+        let limits = match self.asks_ns(self.ready_ns) > now_ns {
+            true => &self.limits,
+            false => &UNLIMITED,
+        };
+        self.queue.enqueue(now_ns, item, limits, &mut self.out);
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let times = [self.out.next_deadline(), self.decision_ns()];
+        times.into_iter().flatten().min()
+    }
+
+    fn poll(&mut self, now_ns: u64) -> Option<Outcome> {
+        loop {
+            // Whatever is decided later happens later, too.
+            let decision_ns = self.decision_ns();
+            let is_next = |at_ns: u64| decision_ns.is_none_or(|decision_ns| at_ns <= decision_ns);
+            if self.out.next_deadline().is_some_and(is_next) || decision_ns.is_none() {
+                return self.out.poll(now_ns);
+            }
+            if !self.decide(now_ns) {
+                return None;
+            }
+        }
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.len() + self.out.queued()
+    }
+}
