@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use link::Cause;
 use link::tap::{Fate, TCP, TapRecord, UDP};
+use link::{Cause, Direction};
 
 use crate::flow::Flow;
 use crate::leg::Leg;
-use crate::packet::{Packet, Transport, opens_tcp, side};
+use crate::packet::{Packet, Transport, opens_tcp};
 use crate::streams::Streams;
 
 /// The packets of a cell.
@@ -31,41 +31,24 @@ impl Crossings {
             of_port: BTreeMap::new(),
             rtt_ns: up.delay_ns.saturating_add(down.delay_ns),
         };
-        let mut order: Vec<usize> = (0..tap.len()).collect();
+        let mut order: Vec<usize> = (0..tap.len()).filter(|&at| is_seen(&tap[at])).collect();
         order.sort_by_key(|&index| (tap[index].arrival_ns, index));
+        let mut turns = turns(tap, &order, up, down);
         let mut streams: Vec<Streams> = Vec::new();
-        let mut last: [Option<usize>; 2] = [None; 2];
-        for index in order {
+        for (number, &index) in order.iter().enumerate() {
             let record = &tap[index];
             let transport = match record.protocol {
                 TCP => Transport::Tcp,
-                UDP => Transport::Quic,
-                _ => continue,
+                _ => Transport::Quic,
             };
-            let is_offered = !matches!(record.fate, Fate::Refused | Fate::Unmapped);
-            if record.stray || !is_offered {
-                continue;
-            }
             let flow = crossings.flow(transport, record, &streams);
             streams.resize_with(crossings.flows.len(), Streams::default);
-            let side = side(record.direction);
-            let leg = [up, down][side];
-            let number = crossings.packets.len();
             let mut packet = Packet::of(record, index, flow);
-            let takes_turn = matches!(
-                record.fate,
-                Fate::Delivered | Fate::InFlight | Fate::Dropped(Cause::Loss)
-            );
-            if takes_turn {
-                let front = last[side].map(|front: usize| &crossings.packets[front]);
-                let free_ns = front.map_or(0, |front| front.left_ns);
-                let latest_ns = packet.delivery_ns.unwrap_or(u64::MAX);
-                let service = leg.service(record, free_ns, packet.delivery_ns.is_some());
-                packet.left_ns = service.left_ns.min(latest_ns);
-                packet.begin_ns = service.begin_ns.min(packet.left_ns);
-                packet.woke_ns = service.woke_ns;
-                packet.behind = last[side].filter(|_| packet.arrival_ns < free_ns);
-                last[side] = Some(number);
+            if let Some(turn) = turns[number].take() {
+                packet.left_ns = turn.left_ns;
+                packet.begin_ns = turn.begin_ns;
+                packet.woke_ns = turn.woke_ns;
+                packet.behind = turn.behind;
             }
             if transport == Transport::Tcp {
                 streams[flow].place(&mut packet, record, number);
@@ -100,4 +83,61 @@ impl Crossings {
         }
         flows[flows.len() - 1]
     }
+}
+
+/// Reports whether a packet crossed the link, or was dropped there: neither a stray nor a packet of another protocol.
+fn is_seen(record: &TapRecord) -> bool {
+    let is_offered = !matches!(record.fate, Fate::Refused | Fate::Unmapped);
+    matches!(record.protocol, TCP | UDP) && !record.stray && is_offered
+}
+
+/// When the bottleneck served a packet.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    begin_ns: u64,
+    left_ns: u64,
+    woke_ns: Option<u64>,
+    /// The packet in front, for whose departure it waited.
+    behind: Option<usize>,
+}
+
+/// Returns the turn of each packet of `order`, by its number there. Those that a queue dropped have none.
+fn turns(tap: &[TapRecord], order: &[usize], up: &Leg, down: &Leg) -> Vec<Option<Turn>> {
+    let mut turns: Vec<Option<Turn>> = vec![None; order.len()];
+    for (direction, leg) in [(Direction::Up, up), (Direction::Down, down)] {
+        let takes_turn = |number: &usize| {
+            let record = &tap[order[*number]];
+            let is_served = matches!(
+                record.fate,
+                Fate::Delivered | Fate::InFlight | Fate::Dropped(Cause::Loss)
+            );
+            is_served && record.direction == direction
+        };
+        let mut served: Vec<usize> = (0..order.len()).filter(takes_turn).collect();
+        if leg.is_fair {
+            served.sort_by_key(|&number| (leg.shown_left_ns(&tap[order[number]]), number));
+        }
+        let mut last: Option<(usize, Turn)> = None;
+        for number in served {
+            let record = &tap[order[number]];
+            let was_delivered = record.fate == Fate::Delivered;
+            let latest_ns = match was_delivered {
+                true => record.departure_ns.max(record.arrival_ns),
+                false => u64::MAX,
+            };
+            let free_ns = last.map_or(0, |(_, front)| front.left_ns);
+            let service = leg.service(record, free_ns, was_delivered);
+            let left_ns = service.left_ns.min(latest_ns);
+            let front = last.map(|(front, _)| front);
+            let turn = Turn {
+                begin_ns: service.begin_ns.min(left_ns),
+                left_ns,
+                woke_ns: service.woke_ns,
+                behind: front.filter(|_| record.arrival_ns < free_ns),
+            };
+            turns[number] = Some(turn);
+            last = Some((number, turn));
+        }
+    }
+    turns
 }

@@ -1,7 +1,7 @@
 //! The bottleneck of one direction of the link.
 
-use link::tap::TapRecord;
-use link::{Direction, PathSpec, RadioChange, RadioState, RateSpec};
+use link::tap::{Fate, TapRecord};
+use link::{AqmKind, Direction, PathSpec, RadioChange, RadioState, RateSpec};
 
 /// A link delivers a packet at most so much later than its model says, unless it was closed.
 const LATE_NS: u64 = 1_000_000;
@@ -16,6 +16,8 @@ pub struct Leg {
     rate: Rate,
     /// The link is closed at times.
     has_gate: bool,
+    /// Flows take turns, so that packets leave in another order than they came.
+    pub(crate) is_fair: bool,
     /// When the radio had woken up, as if packets met it when they arrive at the link.
     woke_ns: Vec<u64>,
 }
@@ -53,6 +55,7 @@ impl Leg {
             extra_ns: path.jitter_ns.saturating_add(path.most_extra_delay_ns()),
             // A trace has outages of its own.
             has_gate: path.is_closed_at_times() && !matches!(rate, Rate::Varying),
+            is_fair: path.aqm.is_some_and(|aqm| aqm.kind == AqmKind::FqCodel),
             woke_ns: Vec::new(),
             rate,
         }
@@ -77,7 +80,17 @@ impl Leg {
             extra_ns: 0,
             rate: Rate::Varying,
             has_gate: false,
+            is_fair: false,
             woke_ns: Vec::new(),
+        }
+    }
+
+    /// Returns when a packet had left the bottleneck by what became of it; what is still on the link did so last.
+    pub(crate) fn shown_left_ns(&self, packet: &TapRecord) -> u64 {
+        match packet.fate {
+            Fate::Delivered => packet.departure_ns.saturating_sub(self.delay_ns),
+            Fate::InFlight => u64::MAX,
+            _ => packet.departure_ns,
         }
     }
 
@@ -133,7 +146,6 @@ impl Leg {
 
 #[cfg(test)]
 mod tests {
-    use link::tap::Fate;
     use link::{Direction, Gate, Handovers, OnClose, StationSpec};
 
     use super::*;
@@ -237,6 +249,7 @@ mod tests {
             extra_ns: 0,
             rate: Rate::Bps(1_000_000),
             has_gate: true,
+            is_fair: false,
             woke_ns: Vec::new(),
         };
         let leg = leg.with_radio(Direction::Up, &[change]);
@@ -260,6 +273,7 @@ mod tests {
                 extra_ns: 0,
                 rate: Rate::Bps(1_000_000),
                 has_gate: false,
+                is_fair: false,
                 woke_ns: Vec::new(),
             };
             leg.with_radio(direction, &changes(times))

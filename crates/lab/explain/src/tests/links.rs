@@ -1,6 +1,8 @@
 //! Links that close, and queues in which others stand.
 
-use link::{Begins, Gate, OnClose, RadioChange, RadioSpec, RadioState, RadioStateSpec};
+use link::{
+    AqmKind, AqmSpec, Begins, Gate, OnClose, RadioChange, RadioSpec, RadioState, RadioStateSpec,
+};
 
 use super::*;
 
@@ -130,5 +132,52 @@ fn an_outage_is_not_a_busy_link() {
             closed.1 - asked - 10 * MS,
             "{parts:?}"
         );
+    }
+}
+
+/// A response of one packet that finds ten packets of another flow in the queue. In one queue it waits for all of them,
+/// which take 11.52 ms. Where flows take turns, it waits for the one that is under way.
+#[test]
+fn packets_that_came_before_cost_nothing_if_they_are_sent_after() {
+    const TAKES: u64 = 1_440 * 800;
+    for kind in [None, Some(AqmKind::Codel), Some(AqmKind::FqCodel)] {
+        let mut tape = Tape::at_rate(Transport::Tcp, 10_000_000);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let responded = asked + 10 * MS;
+        for _ in 0..10 {
+            tape.push(OTHER_PORT, Down, responded - 100, FULL, false, 0x40);
+        }
+        let mut end = tape.send(Down, responded, 150);
+        let mut waited = 10 * TAKES - 100;
+        if kind == Some(AqmKind::FqCodel) {
+            // It is second. Nine packets leave after it.
+            waited = TAKES - 100;
+            let own = 190 * 800;
+            let count = tape.packets.len();
+            let early = 9 * TAKES;
+            tape.packets[count - 1].departure_ns -= early;
+            end -= early;
+            for packet in &mut tape.packets[count - 10..count - 1] {
+                packet.departure_ns += own;
+            }
+        }
+        let path = PathSpec {
+            delay_ns: DELAY,
+            rate: RateSpec::constant(10_000_000),
+            aqm: kind.map(|kind| AqmSpec::new(kind, 1_500)),
+            ..PathSpec::default()
+        };
+        let crossings = Crossings::of(&tape.packets, &Leg::of(&path), &Leg::of(&path));
+        let parts = crossings
+            .path(&Request {
+                served: served(asked, responded),
+                ..request(Transport::Tcp, start, end)
+            })
+            .parts();
+        assert_eq!(parts[Part::LinkBusyOthers], waited, "{kind:?} {parts:?}");
+        assert_eq!(parts[Part::Exchange], RTT, "{kind:?} {parts:?}");
+        assert_eq!(parts[Part::Server], 10 * MS, "{kind:?} {parts:?}");
     }
 }
