@@ -16,10 +16,10 @@ pub struct PacketSeries {
     pub full_size: bool,
     /// Number of packets sent.
     pub sent: u32,
-    /// Of those, the packets lost at random, numbered from 0; not those that a full queue, an outage
+    /// Of those, the packets lost at random, numbered from 0; not those that a queue, an outage
     /// or a policy dropped.
     pub lost: Vec<u32>,
-    /// The packets that a full queue, an outage or a policy dropped, numbered alike: they met no
+    /// The packets that a queue, an outage or a policy dropped, numbered alike: they met no
     /// random loss.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<u32>,

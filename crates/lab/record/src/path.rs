@@ -78,7 +78,7 @@ pub enum PacketFate {
     Delivered,
     /// It was lost at random.
     Lost,
-    /// A full queue, an outage or a policy dropped it.
+    /// A queue, an outage or a policy dropped it.
     Dropped,
     /// It was on the link when the window ended.
     InFlight,

@@ -93,10 +93,35 @@ impl Expansion {
 
     /// Adds steps that all start when every earlier step has ended.
     fn parallel(&mut self, steps: &[Step]) {
-        let start = Some(Start::After(self.last_id()));
+        let before = self.last_id();
         for step in steps {
-            self.single(step, start);
+            match step {
+                Step::Repeat { .. } => {
+                    self.in_turn(std::slice::from_ref(step), before);
+                }
+                single => self.single(single, Some(Start::After(before))),
+            }
         }
+    }
+
+    /// Adds steps one after another, of which the first starts when step `before` has ended, whatever else runs. Returns
+    /// the last.
+    fn in_turn(&mut self, steps: &[Step], before: u32) -> u32 {
+        let mut last = before;
+        for step in steps {
+            match step {
+                Step::Repeat { times, steps } => {
+                    for _ in 0..*times {
+                        last = self.in_turn(steps, last);
+                    }
+                }
+                single => {
+                    self.single(single, Some(Start::After(last)));
+                    last = self.last_id();
+                }
+            }
+        }
+        last
     }
 
     fn single(&mut self, step: &Step, start: Option<Start>) {

@@ -140,7 +140,9 @@ fn single(
             let steps = inner_steps("parallel", raw.steps, span, surroundings, depth)?;
             if !steps.iter().all(runs_in_parallel) {
                 return Err(fail(
-                    "parallel takes call, get, put, exchange and submit only".to_owned(),
+                    "parallel takes call, get, put, exchange and submit only, and a repeat of these, each once, \
+                     and of pause_ms"
+                        .to_owned(),
                 ));
             }
             Ok(Step::Parallel(steps))
@@ -173,12 +175,30 @@ fn inner_steps(
 }
 
 fn runs_in_parallel(step: &Step) -> bool {
-    use Step::{At, Call, Exchange, Get, Own, Put, Submit};
+    use Step::{At, Call, Exchange, Get, Own, Put, Repeat, Submit};
     match step {
         At { step, .. } => runs_in_parallel(step),
         Call { .. } | Own { .. } | Get { .. } | Put { .. } | Exchange { .. } | Submit { .. } => {
             true
         }
+        Repeat { steps, .. } => steps.iter().all(runs_in_turn),
+        _ => false,
+    }
+}
+
+/// Reports whether a step can follow another while a third runs.
+fn runs_in_turn(step: &Step) -> bool {
+    use Step::{At, Call, Exchange, Get, Own, Pause, Put, Repeat, Submit};
+    match step {
+        At { step, .. } => runs_in_turn(step),
+        Call { times, .. }
+        | Own { times, .. }
+        | Get { times, .. }
+        | Put { times, .. }
+        | Exchange { times, .. }
+        | Submit { times, .. } => *times == 1,
+        Repeat { steps, .. } => steps.iter().all(runs_in_turn),
+        Pause { .. } => true,
         _ => false,
     }
 }

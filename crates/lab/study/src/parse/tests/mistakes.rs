@@ -179,6 +179,16 @@ fn mistakes_are_reported_with_their_line() {
             "parallel = true\nsteps = [{ pause_ms = 1 }]",
             "parallel takes call, get, put, exchange and submit only",
         ),
+        (
+            "call = \"echo\"\ntimes = 2",
+            "parallel = true\nsteps = [{ repeat = 2, steps = [{ call = \"echo\", times = 2 }] }]",
+            "and a repeat of these, each once, and of pause_ms",
+        ),
+        (
+            "call = \"echo\"\ntimes = 2",
+            "parallel = true\nsteps = [{ repeat = 2, steps = [{ reconnect = \"cold\" }] }]",
+            "and a repeat of these, each once",
+        ),
     ];
     for (line, instead, message) in cases {
         let (text, at) = with(line, instead);

@@ -105,6 +105,36 @@ fn access_patterns_decide_when_requests_start() {
 }
 
 #[test]
+fn a_repeat_inside_parallel_goes_on_beside_the_others() {
+    let small = Step::Repeat {
+        times: 2,
+        steps: vec![Step::Pause { ns: 5 }, call(1)],
+    };
+    let file = Step::Get {
+        group: "file".into(),
+        bytes: 9,
+        times: 2,
+    };
+    let w = Workload::expand(&[call(1), Step::Parallel(vec![file, small]), call(1)]);
+    let after = |id| Some(Start::After(id));
+    let starts: Vec<_> = w.steps.iter().map(|step| step.start).collect();
+    assert_eq!(
+        starts,
+        [
+            None,
+            after(1),
+            after(1),
+            after(1),
+            after(4),
+            after(5),
+            after(6),
+            None
+        ]
+    );
+    assert_eq!(w.call_ids().collect::<Vec<_>>(), [1, 2, 3, 5, 7, 8]);
+}
+
+#[test]
 fn resumption_keeps_the_tickets_of_a_reconnect() {
     for (resumption, early_data, mode) in [
         (false, false, Reconnect::Cold),
