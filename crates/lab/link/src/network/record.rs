@@ -6,7 +6,7 @@ use super::{Network, error::clip, file::MTU};
 use crate::{spec::PathSpec, stage};
 
 impl<'de> Deserialize<'de> for PathSpec {
-    /// Only a network knows its MTU; the smallest valid one counts here.
+    /// Checks a direction by the smallest valid MTU: only a network knows its own.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PathSpec, D::Error> {
         // The derived function; that of the trait is this one.
         let spec = PathSpec::deserialize(deserializer)?;
