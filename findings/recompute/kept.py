@@ -14,8 +14,10 @@ import numpy as np
 from procedure import Comparison, Decided, Figure, Numbers, decide, median, own_figure
 
 BYTES = "bytes on the wire"
+# What the label of an energy begins with, before the phone.
+ENERGY = "energy, "
 LEAST_MARGIN_NS = 2e6
-SHARE_OF_BASELINE = {"time": 0.05, "bytes": 0.02, "part": 0.05}
+SHARE_OF_BASELINE = {"time": 0.05, "bytes": 0.02, "part": 0.05, "energy": 0.05}
 
 Object = dict[str, Any]
 Blocks = dict[str, tuple[float, float]]
@@ -37,6 +39,8 @@ class Place(NamedTuple):
 def kind_of(measure: str) -> str:
     if measure == BYTES:
         return "bytes"
+    if measure.startswith(ENERGY):
+        return "energy"
     return "part" if measure.startswith(("encode, ", "decode, ")) else "time"
 
 
@@ -140,7 +144,7 @@ class Run:
     def decide_kept(self) -> dict[Place, Decided]:
         """Decides the comparisons of the same requests.
 
-        Those of times with the baseline are the report's. Bytes and parts of requests are decided apart from times, and
+        Those of times with the baseline are the report's. Bytes, energies and parts are decided apart from times, and
         pairs without the baseline apart from those with it. The comparisons of a measure on a network are a family.
         """
         reports: dict[tuple[str, bool], dict[tuple[str, str], dict[Place, Comparison]]] = defaultdict(

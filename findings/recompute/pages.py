@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from checks import Checks, Table, elements, plain
-from kept import BYTES, Object, Run
+from kept import BYTES, ENERGY, Object, Run
 from printed import is_rounded
 from procedure import Figure
 from study import Answer, CodecAnswer, Size, Study, date_of, words
@@ -14,7 +14,7 @@ from study import Answer, CodecAnswer, Size, Study, date_of, words
 COMPARISONS = ("network", "measure", "arm", "against", "difference", "factor", "verdict", "expected", "outcome")
 CODECS = ("message", "runtime", "part", "arm", "against", "per", "factor", "expected", "outcome")
 ARMS = ("arm", "stack", "asked for", "negotiated", "client", "server", "requests", "caveats")
-RADIOS = ("LTE", "3G", "Wi-Fi")
+ENERGIES = "energy per request (model)"
 SHOWN = {"same": "shown", "not the same": "not shown"}
 
 
@@ -298,7 +298,8 @@ class StudyPage:
         rows = [key for key in rows if any((key[0], measure, key[1]) in run.medians for measure in cost_measures(run))]
         if rows:
             yield self.copy("What it cost. .*")
-            yield Expected(("network", "arm", BYTES, *RADIOS), partial(self.costs, run, rows))
+            energies = (ENERGIES,) if energies_of(run) else ()
+            yield Expected(("network", "arm", BYTES, *energies), partial(self.costs, run, rows))
 
     def word(self, recomputed: str, number: int, printed: str) -> None:
         self.checks.word(number, printed, recomputed)
@@ -308,21 +309,19 @@ class StudyPage:
             self.checks.copy(row.number, row.cells[0], network)
             self.checks.copy(row.number, row.cells[1], arm)
             self.checks.figure(row.number, row.cells[2], run.own_figure(network, BYTES, arm))
-            for printed, radio in zip(row.cells[3:], RADIOS, strict=True):
-                self.energy(row.number, printed, run, (network, radio, arm))
+            for printed in row.cells[3:]:
+                figures = [run.own_figure(network, label, arm) for label in energies_of(run)]
+                self.energy(row.number, printed, sorted(figure.least for figure in figures if figure))
 
-    def energy(self, number: int, printed: str, run: Run, key: tuple[str, str, str]) -> None:
-        """Compares the energies by two models, the lower first."""
-        network, radio, arm = key
-        labels = {measure for _, measure, _ in run.medians if measure.startswith(f"{radio} by ")}
-        figures = [run.own_figure(network, label, arm) for label in labels]
-        if None in figures or not figures:
+    def energy(self, number: int, printed: str, joules: list[float]) -> None:
+        """Compares the least and the most energy of all phones."""
+        if not joules:
             self.checks.word(number, printed, "-")
             return
-        joules = sorted(figure.least for figure in figures)
-        low, _, high = printed.partition(" to ")
-        self.checks.number(number, low, joules[0], "")
-        self.checks.number(number, high, joules[-1], " J")
+        low, to, high = printed.partition(" to ")
+        if to:
+            self.checks.number(number, low, joules[0], "")
+        self.checks.number(number, high or low, joules[-1], " J")
 
 
 def exactly(value: float) -> Figure:
@@ -330,8 +329,12 @@ def exactly(value: float) -> Figure:
 
 
 def cost_measures(run: Run) -> set[str]:
-    labels = tuple(f"{radio} by " for radio in RADIOS)
-    return {BYTES} | {measure for _, measure, _ in run.medians if measure.startswith(labels)}
+    return {BYTES} | energies_of(run)
+
+
+def energies_of(run: Run) -> set[str]:
+    """Returns the labels of the energies by phone."""
+    return {measure for _, measure, _ in run.medians if measure.startswith(ENERGY)}
 
 
 def arm_cells(arm: Object) -> list[str]:

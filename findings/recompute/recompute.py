@@ -21,6 +21,8 @@ from study import Study
 ROOT = Path(__file__).parents[2]
 # Values are kept with one decimal.
 TENTHS = 0.051
+# Energies are kept to the µJ.
+MICROJOULES = 0.51e-6
 # Of a factor: it is kept with five decimals, and values of a few microseconds have as many digits.
 FACTOR_NOISE = 1e-4
 
@@ -74,7 +76,7 @@ def compare_kept(study: str, run: Run) -> Checks:
         if kept > recomputed + TENTHS and kind_of(place.measure) == "time":
             checks.skip("margins above the study's, where a clock may be coarser")
         else:
-            checks.value(run.lines[place], kept, recomputed, TENTHS, 0)
+            checks.value(run.lines[place], kept, recomputed, noise_of(place), 0)
         if has_one_value(place.measure):
             compare_blocks(checks, run, place)
         else:
@@ -82,10 +84,15 @@ def compare_kept(study: str, run: Run) -> Checks:
     return checks
 
 
+def noise_of(place: Place) -> float:
+    """Returns how far a kept value may be off, in its unit."""
+    return MICROJOULES if kind_of(place.measure) == "energy" else TENTHS
+
+
 def compare_blocks(checks: Checks, run: Run, place: Place) -> None:
     """Compares differences and factors with the values of both arms, from which they follow."""
     comparison = run.of_medians(place)
-    for value, blocks, noise, share in (("difference", comparison.differences, 2 * TENTHS, 0),
+    for value, blocks, noise, share in (("difference", comparison.differences, 2 * noise_of(place), 0),
                                         ("speedup", comparison.factors, 0, FACTOR_NOISE)):
         kept = array(run.by_block[value][place])
         if kept.shape != blocks.shape:

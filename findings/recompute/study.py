@@ -12,7 +12,11 @@ from typing import NamedTuple
 from kept import LEAST_MARGIN_NS, Object, Place, Run, kind_of
 from procedure import Decided, Figure, reciprocal
 
-WORDS_OF_BYTES = {"faster": "fewer", "slower": "more", "not faster": "not fewer", "not slower": "not more"}
+# The words for verdicts on what is no time.
+WORDS = {
+    "bytes": {"faster": "fewer", "slower": "more", "not faster": "not fewer", "not slower": "not more"},
+    "energy": {"faster": "less", "slower": "more", "not faster": "not less", "not slower": "not more"},
+}
 OPPOSITES = {"faster": "slower", "slower": "faster"}
 # A published figure is reproduced if ours is at most this many times as large or as small.
 NEAR = 1.5
@@ -55,7 +59,7 @@ class CodecAnswer(NamedTuple):
 
 
 def words(verdict: str, measure: str) -> str:
-    return WORDS_OF_BYTES.get(verdict, verdict) if kind_of(measure) == "bytes" else verdict
+    return WORDS.get(kind_of(measure), {}).get(verdict, verdict)
 
 
 class Study:
@@ -180,12 +184,12 @@ def outcome(question: Object, place: Place, run: Run, decided: Decided | None, s
     if expected == "within":
         bound = question["within_ms"] * 1e6
         return of_ends(*(math.copysign(1, end) if abs(end) > bound else 0 for end in decided.difference[2:]))
-    if expected == "no_difference" and kind_of(place.measure) == "bytes":
+    if expected == "no_difference" and kind_of(place.measure) in WORDS:
         return {"no difference": "same", "faster": "not the same", "slower": "not the same"}.get(
             decided.verdict, "not decided")
     if expected == "no_difference":
         return no_difference(decided)
-    return directed({"fewer": "faster", "more": "slower"}.get(expected, expected), decided, size)
+    return directed({"fewer": "faster", "less": "faster", "more": "slower"}.get(expected, expected), decided, size)
 
 
 def no_difference(decided: Decided) -> str:

@@ -22,11 +22,11 @@ const DIFFERENCE: &str = "difference";
 const SPEEDUP: &str = "speedup";
 
 /// Returns the decimals that are kept: of times and bytes, tenths, since a block's median lies between
-/// two of them; of energies, tenths of a mJ.
+/// two of them; of energies, µJ.
 fn decimals(kind: Kind) -> i32 {
     match kind {
         Kind::Time | Kind::Bytes | Kind::Part => 1,
-        Kind::Energy => 4,
+        Kind::Energy => 6,
     }
 }
 

@@ -1,13 +1,20 @@
-//! What an arm costs besides time: bytes, and the radio's energy by a model.
+//! What an arm costs besides time: bytes, and the energy of a phone's radio by a model.
 
-use report::{BYTES, Kind, Place, Quantity, energy_labels, with_interval};
+use std::collections::BTreeSet;
+
+use report::{BYTES, Kind, Place, phone_of, with_interval};
 
 use crate::ours::Ours;
 use crate::words::{or_unknown, table};
 
+/// The column of energies.
+const ENERGY: &str = "energy per request (model)";
+
 /// Returns a run's costs, a row for each arm on each network.
 pub(crate) fn section(ours: &Ours) -> String {
-    let radios = energy_labels();
+    let energies: BTreeSet<&str> = (ours.measures())
+        .filter(|measure| phone_of(measure).is_some())
+        .collect();
     let mut rows = Vec::new();
     for network in &ours.run.networks {
         for arm in &ours.run.arms {
@@ -21,10 +28,10 @@ pub(crate) fn section(ours: &Ours) -> String {
             };
             let bytes = median(Kind::Bytes, BYTES).map(with_interval);
             let mut row = vec![network.name.clone(), arm.name.clone(), or_unknown(bytes)];
-            row.extend(radios.iter().map(|(_, labels)| {
-                let models = labels.iter().map(|label| median(Kind::Energy, label));
-                or_unknown(models.collect::<Option<Vec<_>>>().and_then(|m| range(&m)))
-            }));
+            if !energies.is_empty() {
+                let of_phone = |label: &&str| median(Kind::Energy, label)?.value;
+                row.push(or_unknown(range(energies.iter().filter_map(of_phone))));
+            }
             if row[2..].iter().any(|cell| cell != "-") {
                 rows.push(row);
             }
@@ -33,21 +40,32 @@ pub(crate) fn section(ours: &Ours) -> String {
     if rows.is_empty() {
         return String::new();
     }
+    let mut words =
+        "What it cost. Bytes are those of a whole cell, with their 95 % interval.".to_owned();
     let mut head = vec!["network", "arm", BYTES];
-    head.extend(radios.iter().map(|(radio, _)| *radio));
-    format!(
-        "\nWhat it cost. Bytes are those of a whole cell, with their 95 % interval. Energy is the \
-         radio's per request, by a model of its states and the times of packets, not measured: the \
-         lower and the higher of two published sets of constants, for a radio that sleeps before and \
-         after the cell.\n\n{}",
-        table(&head, &rows)
-    )
+    if !energies.is_empty() {
+        head.push(ENERGY);
+        let phones: Vec<&str> = energies
+            .iter()
+            .filter_map(|label| phone_of(label))
+            .collect();
+        words += &format!(
+            " Energy is a model's, not measured: published powers over the states of the network's radio, above idle, until \
+             the radio is idle after the last request. It is the least and the most of these phones, where their powers on \
+             the network are published: {}.",
+            phones.join(", ")
+        );
+    }
+    format!("\n{words}\n\n{}", table(&head, &rows))
 }
 
-/// Returns what the models say, from the least to the most.
-fn range(models: &[&Quantity]) -> Option<String> {
-    let values = models.iter().map(|q| q.value);
-    let mut joules = values.collect::<Option<Vec<f64>>>()?;
+/// Returns energies of several phones, from the least to the most.
+fn range(joules: impl Iterator<Item = f64>) -> Option<String> {
+    let mut joules: Vec<f64> = joules.collect();
     joules.sort_by(f64::total_cmp);
-    Some(format!("{:.2} to {:.2} J", joules.first()?, joules.last()?))
+    Some(match joules[..] {
+        [] => return None,
+        [one] => format!("{one:.2} J"),
+        [least, .., most] => format!("{least:.2} to {most:.2} J"),
+    })
 }

@@ -15,10 +15,10 @@ pub(crate) fn near(factor: f64) -> (f64, f64) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Expect {
-    /// It is faster, or sends fewer bytes.
-    #[serde(alias = "fewer")]
+    /// It is faster, sends fewer bytes or takes less energy.
+    #[serde(alias = "fewer", alias = "less")]
     Faster,
-    /// It is slower, or sends more bytes.
+    /// It is slower, sends more bytes or takes more energy.
     #[serde(alias = "more")]
     Slower,
     /// It does not differ by more than the margin.

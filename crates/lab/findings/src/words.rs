@@ -44,13 +44,17 @@ pub(crate) fn block_count(blocks: &[usize]) -> Option<String> {
     })
 }
 
-/// Returns the words for a verdict on times or on bytes.
+/// Returns the words for a verdict on times, bytes or energies.
 pub(crate) fn verdict(verdict: Verdict, kind: Kind) -> &'static str {
     match (kind, verdict) {
         (Kind::Bytes, Verdict::Faster) => "fewer",
         (Kind::Bytes, Verdict::Slower) => "more",
         (Kind::Bytes, Verdict::NotSlower) => "not more",
         (Kind::Bytes, Verdict::NotFaster) => "not fewer",
+        (Kind::Energy, Verdict::Faster) => "less",
+        (Kind::Energy, Verdict::Slower) => "more",
+        (Kind::Energy, Verdict::NotSlower) => "not more",
+        (Kind::Energy, Verdict::NotFaster) => "not less",
         _ => report::verdict_words(verdict),
     }
 }

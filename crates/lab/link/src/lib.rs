@@ -95,6 +95,7 @@ pub use network::{Basis, Network, NetworkError, OverrideError, Overrides, builti
 pub use path::{Counters, Drops, Path};
 pub use radio::{
     Begins, Radio, RadioChange, RadioError, RadioLog, RadioSpec, RadioState, RadioStateSpec,
+    Technology,
 };
 pub use spec::*;
 pub use time::NS_PER_MS;

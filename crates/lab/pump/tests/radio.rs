@@ -62,9 +62,15 @@ fn an_answer_finds_the_radio_that_the_request_woke_up() {
 
     let window = bench.end_window().unwrap();
     let states: Vec<RadioState> = window.radio.changes.iter().map(|c| c.state).collect();
+    // It falls asleep after the window.
     assert_eq!(
         states,
-        [RadioState::At(1), RadioState::Promoting, RadioState::At(0)]
+        [
+            RadioState::At(1),
+            RadioState::Promoting,
+            RadioState::At(0),
+            RadioState::At(1)
+        ]
     );
     assert!(!window.radio.is_cut);
 }

@@ -56,7 +56,8 @@ pub struct Cell<C = Vec<Call>> {
     /// How requests reached the user's own server; absent where the lab started one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<Relay>,
-    /// The states of the network's radio in order of time; empty without one.
+    /// The states of the network's radio in order of time, up to its last one after the cell, as if no packet came any
+    /// more; empty without a radio.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub radio: Vec<RadioChange>,
     /// CLOCK_MONOTONIC at the first step.

@@ -84,7 +84,7 @@ pub use summary::{
     NetworkSummary, Summary,
 };
 pub use verdicts::agreement::{Agreement, agreement};
-pub use verdicts::by_block::{BYTES, ByBlock, Kind, Place, energy_labels};
+pub use verdicts::by_block::{BYTES, ByBlock, Kind, Place, phone_of};
 pub use verdicts::threshold::{Names, Threshold, apply_thresholds};
 pub use verdicts::values::{BlockValue, ERROR, Values, decide, ranks};
 pub use verdicts::why::{Wanted, why};

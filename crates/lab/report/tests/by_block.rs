@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use invented::{data, quickstart};
 use report::{
-    ArmSummary, ByBlock, Kind, Role, Unit, Values, decide, energy_labels, median, summarise,
+    ArmSummary, ByBlock, Kind, Role, Unit, Values, decide, html, human, median, phone_of, summarise,
 };
 use stats::{Ranks, Span, Verdict};
 
@@ -102,40 +102,123 @@ fn any_two_arms_and_their_bytes_can_be_compared() {
     assert_eq!(first.verdict, Verdict::Faster);
 }
 
-#[test]
-fn energies_are_those_of_the_report_and_are_not_compared() {
-    let unsplit = data(&quickstart(), &["lan"], 8, 1);
+/// A radio as a run's record has it.
+const RADIO: &str = r#"
+[up.radio]
+begins = "idle"
+technology = "TECHNOLOGY"
+
+[[up.radio.states]]
+name = "connected"
+after_ns = 0
+
+[[up.radio.states]]
+name = "idle"
+after_ns = 1000000000
+promotion_ns = 260100000
+"#;
+
+/// Returns a run whose radio wakes up once in each cell, for a second or more.
+fn with_radio(technology: &str) -> record::RunData {
+    let unsplit = data(&quickstart(), &["mobile"], 8, 1);
     let mut cells = unsplit.cells().to_vec();
     for cell in &mut cells {
-        let bin = |at_ms| record::Activity {
-            at_ms,
-            down_bytes: 1_000 * u64::from(cell.block + 1),
-            ..record::Activity::default()
+        let change = |at_ms: u64, state: &str| record::RadioChange {
+            at_ns: at_ms * 1_000_000,
+            state: state.to_owned(),
         };
-        cell.wire.activity = vec![bin(0), bin(700)];
+        let longer_ms = u64::from(cell.block) + if cell.arm == "quinn h3" { 1_000 } else { 0 };
+        cell.radio = vec![
+            change(0, "idle"),
+            change(0, "promoting"),
+            change(260, "connected"),
+            change(1_260 + longer_ms, "idle"),
+        ];
     }
-    let data = record::RunData::new(unsplit.run().clone(), cells).unwrap();
+    let mut run = unsplit.run().clone();
+    run.networks[0].toml = RADIO.replace("TECHNOLOGY", technology);
+    record::RunData::new(run, cells).unwrap()
+}
+
+#[test]
+fn energies_are_those_of_the_report_and_are_compared_by_phone() {
+    let data = with_radio("lte");
     let (summary, by_block) = (summarise(&data), ByBlock::of(&data, &[]));
-    let arms = summary.networks[0].arms.iter();
+    let network = &summary.networks[0];
+    assert_eq!(network.energy_unknown, None);
+    let place = |phone: &str, arm: &str| report::Place {
+        kind: Kind::Energy,
+        network: "mobile".into(),
+        measure: format!("energy, {phone}"),
+        arm: arm.to_owned(),
+    };
     let measured = |arm: &&ArmSummary| arm.role != Role::Repeat && arm.costs.memory.is_some();
-    for arm in arms.filter(measured) {
-        for ((radio, labels), energy) in energy_labels().iter().zip(&arm.costs.energy) {
-            assert_eq!((*radio, labels.len()), (energy.radio.as_str(), 2));
-            for label in labels {
-                let place = report::Place {
-                    kind: Kind::Energy,
-                    network: "lan".into(),
-                    measure: label.clone(),
-                    arm: arm.name.clone(),
-                };
-                let blocks: Vec<Span> = by_block.medians[&place].values().copied().collect();
-                assert_eq!(blocks.len(), 8);
-                let found = median(&blocks, Unit::Joules).unwrap();
-                assert!(found == energy.least || found == energy.most, "{found:?}");
-            }
+    for arm in network.arms.iter().filter(measured) {
+        assert_eq!(arm.costs.energy.len(), 2);
+        for energy in &arm.costs.energy {
+            let place = place(&energy.phone, &arm.name);
+            assert_eq!(phone_of(&place.measure), Some(&*energy.phone));
+            let blocks: Vec<Span> = by_block.medians[&place].values().copied().collect();
+            assert_eq!(blocks.len(), 8);
+            assert_eq!(
+                median(&blocks, Unit::Joules).as_ref(),
+                Some(&energy.per_request)
+            );
         }
-        assert_eq!(arm.costs.energy.len(), 3);
+        // By hand, in the median block 3.5: 16 requests, 0.26 s at 1.2107 W and a second or two at 1.28804 W.
+        let connected_s = 1.0035 + if arm.name == "quinn h3" { 1.0 } else { 0.0 };
+        let joules = 0.26 * 1.2107 + connected_s * 1.28804;
+        let energy = &arm.costs.energy[0];
+        for (found, expected) in [
+            (&energy.per_cell, joules),
+            (&energy.per_request, joules / 16.0),
+        ] {
+            let found = found.value.unwrap();
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
+        let awake_ns = arm.costs.radio_awake.as_ref().unwrap().value.unwrap();
+        assert!(
+            (awake_ns - (0.26 + connected_s) * 1e9).abs() < 1.0,
+            "{awake_ns}"
+        );
     }
-    let energies = (by_block.pairs.keys()).filter(|(place, _)| place.kind == Kind::Energy);
-    assert_eq!(energies.count(), 0);
+    let pair = (
+        place("LTE phone of 2012", "quinn h3"),
+        summary.baseline.clone(),
+    );
+    let verdict = &decide(
+        &[vec![by_block.pairs[&pair].clone()]],
+        Unit::Joules,
+        Ranks::Fixed,
+    )[0][0];
+    assert_eq!(verdict.verdict, Verdict::Slower);
+    for page in [human(&summary, 200, false), html(&summary, &data)] {
+        assert!(
+            page.contains("Phones: LTE phone of 2012, Video Optimizer's LTE device."),
+            "{page}"
+        );
+        assert!(page.contains("(model)"), "{page}");
+    }
+}
+
+#[test]
+fn a_radio_without_published_powers_has_no_energy_but_a_reason() {
+    let data = with_radio("5g");
+    let (summary, by_block) = (summarise(&data), ByBlock::of(&data, &[]));
+    let network = &summary.networks[0];
+    let reason = "no power of the states of a radio of technology `5g` is published";
+    assert_eq!(network.energy_unknown.as_deref(), Some(reason));
+    assert!(network.arms.iter().all(|arm| arm.costs.energy.is_empty()));
+    assert!(human(&summary, 200, false).contains(reason));
+    assert!(
+        !by_block
+            .medians
+            .keys()
+            .any(|place| place.kind == Kind::Energy)
+    );
+    // Without a radio, only JSON says so.
+    let wired = summarise(&invented::data(&quickstart(), &["lan"], 8, 1));
+    let reason = wired.networks[0].energy_unknown.as_deref();
+    assert_eq!(reason, Some("the network has no radio"));
+    assert!(!human(&wired, 200, false).contains("nergy"));
 }

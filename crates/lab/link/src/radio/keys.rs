@@ -6,7 +6,7 @@ use config::{Bytes, ConfigError, Ms};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Begins, RadioSpec, RadioStateSpec};
+use super::{Begins, RadioSpec, RadioStateSpec, Technology};
 use crate::table::{LENGTH_MS, Table, ns};
 
 /// Time without a packet: more than a day helps nobody.
@@ -20,6 +20,8 @@ const PROMOTION_MS: RangeInclusive<f64> = 0.0..=60_000.0;
 pub(crate) struct Keys {
     /// The state in which the first step begins: `idle`, the last state, or `connected`, the first. `idle` by default.
     begins: Option<Begins>,
+    /// The kind of radio: `lte`, `umts` or `5g`. Reports need it for the energy of phones.
+    technology: Option<Technology>,
     /// The states, two to eight, each after a longer time without a packet. Required.
     state: Option<Vec<StateKeys>>,
 }
@@ -55,8 +57,9 @@ impl Keys {
         let states = keys.into_iter().enumerate();
         let states = states.map(|(number, keys)| keys.read(&state(number), number == 0, mtu));
         let states = states.collect::<Result<Vec<_>, _>>()?;
-        RadioSpec::new(self.begins.unwrap_or_default(), states)
-            .map_err(|e| state(e.state).table_error(e.key, format!("{}: {}", e.key, e.message)))
+        let radio = RadioSpec::new(self.begins.unwrap_or_default(), states)
+            .map_err(|e| state(e.state).table_error(e.key, format!("{}: {}", e.key, e.message)))?;
+        Ok(radio.with_technology(self.technology))
     }
 }
 

@@ -113,7 +113,8 @@ impl Radio {
         self.machine().busy_until(until_ns, direction);
     }
 
-    /// Returns the states from the origin to `until_ns`.
+    /// Returns the states from the origin to `until_ns`, which may be later than the last packet: then those that the
+    /// radio falls to if no other comes.
     pub fn log(&self, until_ns: u64) -> RadioLog {
         self.machine().clone().into_log(until_ns)
     }

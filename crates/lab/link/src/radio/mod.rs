@@ -23,7 +23,21 @@ pub use machine::{Radio, RadioChange, RadioLog, RadioState};
 #[serde(try_from = "RawRadio", into = "RawRadio")]
 pub struct RadioSpec {
     begins: Begins,
+    technology: Option<Technology>,
     states: Vec<RadioStateSpec>,
+}
+
+/// The kind of a radio: phones whose powers are published have one of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Technology {
+    /// LTE.
+    Lte,
+    /// UMTS, with or without HSPA.
+    Umts,
+    /// 5G, beside LTE or alone.
+    #[serde(rename = "5g")]
+    Nr,
 }
 
 /// The state of a radio at the origin of virtual time.
@@ -110,12 +124,27 @@ impl RadioSpec {
                 });
             }
         }
-        Ok(RadioSpec { begins, states })
+        Ok(RadioSpec {
+            begins,
+            technology: None,
+            states,
+        })
+    }
+
+    /// Returns the radio with its technology, if it is known.
+    #[must_use]
+    pub fn with_technology(self, technology: Option<Technology>) -> RadioSpec {
+        RadioSpec { technology, ..self }
     }
 
     /// Returns the state in which virtual time begins.
     pub fn begins(&self) -> Begins {
         self.begins
+    }
+
+    /// Returns the kind of radio; `None` where the network does not state it.
+    pub fn technology(&self) -> Option<Technology> {
+        self.technology
     }
 
     /// Returns the states, at least two.
@@ -229,6 +258,8 @@ impl RadioStateSpec {
 #[serde(deny_unknown_fields)]
 struct RawRadio {
     begins: Begins,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    technology: Option<Technology>,
     states: Vec<RadioStateSpec>,
 }
 
@@ -236,7 +267,8 @@ impl TryFrom<RawRadio> for RadioSpec {
     type Error = RadioError;
 
     fn try_from(raw: RawRadio) -> Result<RadioSpec, RadioError> {
-        RadioSpec::new(raw.begins, raw.states)
+        let radio = RadioSpec::new(raw.begins, raw.states)?;
+        Ok(radio.with_technology(raw.technology))
     }
 }
 
@@ -244,6 +276,7 @@ impl From<RadioSpec> for RawRadio {
     fn from(spec: RadioSpec) -> RawRadio {
         RawRadio {
             begins: spec.begins,
+            technology: spec.technology,
             states: spec.states,
         }
     }

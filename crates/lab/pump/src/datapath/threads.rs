@@ -134,10 +134,10 @@ impl LinkThreads {
             .map_err(|_| io::Error::other("two directions returned other than two ledgers"))
     }
 
-    /// Returns the states of the radio since the window began; `None` without a radio.
+    /// Returns the states of the radio since the window began, up to its last one, as if no packet came any more; `None`
+    /// without a radio.
     pub(crate) fn radio_log(&self) -> Option<RadioLog> {
-        let now_ns = sys::monotonic_ns();
-        self.radio.as_ref().map(|radio| radio.log(now_ns))
+        self.radio.as_ref().map(|radio| radio.log(u64::MAX))
     }
 
     /// Waits until the link is empty, at most `limit`, and returns whether it is.

@@ -148,6 +148,7 @@ impl<'a> Summariser<'a> {
             sentence += ASSUMED;
         }
         NetworkSummary {
+            energy_unknown: cost::energy_unknown(network, &arms),
             name: network.name.clone(),
             numbers: network.numbers.clone(),
             sentence,

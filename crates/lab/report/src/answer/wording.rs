@@ -7,7 +7,6 @@ use crate::figures::configuration::SERVER_LIBRARY;
 use crate::figures::sending;
 use crate::summary::arm::{ArmSummary, Energy, Role};
 use crate::summary::measure::{Comparison, Measure};
-use crate::summary::quantity::Quantity;
 use crate::summary::threshold::{ThresholdOutcome, ThresholdResult};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 use crate::verdicts::pairing;
@@ -69,16 +68,37 @@ pub fn cells_line(cells: &CellCounts) -> String {
     line
 }
 
-/// Returns the energies of all radios, e.g. `LTE 1.2 to 1.4 J`.
+/// Returns the energies of all phones from the least to the most, e.g. `1.20 to 1.41 J`.
 pub(crate) fn energy_words(energies: &[Energy]) -> String {
-    let joules = |q: &Quantity| format!("{:.2}", q.value.unwrap_or_default());
-    let words: Vec<String> = (energies.iter())
-        .map(|e| format!("{} {} to {} J", e.radio, joules(&e.least), joules(&e.most)))
+    let mut joules: Vec<f64> = (energies.iter())
+        .filter_map(|energy| energy.per_request.value)
         .collect();
-    match words.is_empty() {
-        true => "-".to_owned(),
-        false => words.join(", "),
+    joules.sort_by(f64::total_cmp);
+    match joules[..] {
+        [] => "-".to_owned(),
+        [one] => format!("{one:.2} J"),
+        [least, .., most] => format!("{least:.2} to {most:.2} J"),
     }
+}
+
+/// Returns what energies of the radio are, and whose, or why there is none; `None` for networks without a radio.
+pub(crate) fn energy_note(network: &NetworkSummary) -> Option<String> {
+    let arms = &network.arms;
+    if let Some(arm) = arms.iter().find(|arm| !arm.costs.energy.is_empty()) {
+        let phones: Vec<&str> = (arm.costs.energy.iter())
+            .map(|energy| energy.phone.as_str())
+            .collect();
+        return Some(format!(
+            "Energy is a model's, not measured: published powers of the radio's states over time, above idle, until the \
+             radio is idle after the last request. Phones: {}.",
+            phones.join(", ")
+        ));
+    }
+    let reason = network.energy_unknown.as_ref();
+    let has_radio = arms.iter().any(|arm| arm.costs.radio_awake.is_some());
+    reason
+        .filter(|_| has_radio)
+        .map(|reason| format!("The radio's energy is not known: {reason}."))
 }
 
 /// Returns what precedes everything else: that the A/A check failed, that cells were not run, and why results must not

@@ -1,62 +1,28 @@
 //! Computes what an arm cost: bytes, CPU, memory, start-up time.
 
-use record::{ACTIVITY_BIN_MS, CompactCell, Network};
+use record::{CompactCell, Network};
 use stats::{Level, Span};
 
 use crate::figures::cells::Blocks;
-use crate::figures::energy::{self, BIN_MS, LTE, Radio, UMTS, WIFI};
-use crate::summary::arm::{Costs, Energy};
+use crate::figures::energy::{Model, Traffic, awake_ns, models};
+use crate::summary::arm::{ArmSummary, Costs, Energy};
 use crate::summary::quantity::{Quantity, Unit};
 
-/// The radios of the model, each by two sources.
-pub(crate) const RADIOS: [[Radio; 2]; 3] = [LTE, UMTS, WIFI];
-
-// A record's bins are those of the model.
-const _: () = assert!(ACTIVITY_BIN_MS == BIN_MS);
-
-/// A median over blocks.
-type Median<'a> = dyn Fn(Unit, &dyn Fn(&CompactCell) -> Option<f64>) -> Option<Quantity> + 'a;
-
-/// Returns what a request of a cell cost a radio, by the model; 0 where its packets were not recorded. `None` if no such
-/// radio can have the network.
-pub(crate) fn joules_per_request(
-    cell: &CompactCell,
-    network: &Network,
-    radio: &Radio,
-) -> Option<f64> {
-    if !radio.carries(network.rtt_ns, network.down_bps) {
-        return None;
+/// Returns the energy in J of a cell by a model: that of all its requests and of the tail after them. `None` where its
+/// radio's states are not known to the end.
+pub(crate) fn joules(cell: &CompactCell, model: &Model) -> Option<f64> {
+    let mut traffic = Traffic::default();
+    for bin in &cell.wire.activity {
+        traffic.up_bytes += bin.up_bytes;
+        traffic.down_bytes += bin.down_bytes;
     }
-    let activity: Vec<energy::Activity> = (cell.wire.activity.iter())
-        .map(|bin| energy::Activity {
-            at_ms: bin.at_ms,
-            up_bytes: bin.up_bytes,
-            down_bytes: bin.down_bytes,
-        })
-        .collect();
-    let joules = energy::joules(&activity, radio).total_j();
-    (cell.made() > 0).then(|| joules / cell.made() as f64)
+    model.joules(&cell.radio, traffic)
 }
 
-/// Returns the energy per request of a radio that both sources describe.
-fn energy(sources: &[Radio; 2], network: &Network, median: &Median<'_>) -> Option<Energy> {
-    let by = |radio: &Radio| {
-        median(Unit::Joules, &|cell| {
-            joules_per_request(cell, network, radio)
-        })
-    };
-    let mut both = [by(&sources[0])?, by(&sources[1])?];
-    both.sort_by(|a, b| {
-        a.value
-            .partial_cmp(&b.value)
-            .unwrap_or(std::cmp::Ordering::Equal)
-    });
-    let [least, most] = both;
-    Some(Energy {
-        radio: sources[0].name.to_owned(),
-        least,
-        most,
-    })
+/// Returns the energy in J of a cell by a model, divided by its requests.
+pub(crate) fn joules_per_request(cell: &CompactCell, model: &Model) -> Option<f64> {
+    let requests = cell.made();
+    (requests > 0).then(|| Some(joules(cell, model)? / requests as f64))?
 }
 
 /// Returns the medians over blocks.
@@ -84,13 +50,33 @@ pub(crate) fn costs(blocks: &Blocks<'_>, network: &Network) -> Costs {
             None => per_request(c, c.cost.server_cpu_ns),
         }),
         cpu_wait: median(Unit::Ns, &|c| per_request(c, c.audit.run_queue_wait_ns)),
-        energy: RADIOS
-            .iter()
-            .filter_map(|sources| energy(sources, network, &median))
+        radio_awake: median(Unit::Ns, &|c| Some(awake_ns(&c.radio, network)? as f64)),
+        energy: (models(network).unwrap_or_default().iter())
+            .filter_map(|model| {
+                Some(Energy {
+                    phone: model.phone.name.to_owned(),
+                    source: model.phone.source.to_owned(),
+                    per_request: median(Unit::Joules, &|c| joules_per_request(c, model))?,
+                    per_cell: median(Unit::Joules, &|c| joules(c, model))?,
+                })
+            })
             .collect(),
         memory: median(Unit::Bytes, &|c| Some(c.cost.client_peak_bytes as f64)),
         startup: median(Unit::Ns, &|c| Some(c.cost.startup_ns as f64)),
         kernel_thread_seen: !blocks.is_empty()
             && blocks.values().all(|cell| cell.cost.kernel_thread_seen),
     }
+}
+
+/// Returns why no arm has an energy of the radio; `None` where one has.
+pub(crate) fn energy_unknown(network: &Network, arms: &[ArmSummary]) -> Option<String> {
+    if arms.iter().any(|arm| !arm.costs.energy.is_empty()) {
+        return None;
+    }
+    let unrecorded = "no cell has the states of its radio to the end";
+    Some(
+        models(network)
+            .err()
+            .unwrap_or_else(|| unrecorded.to_owned()),
+    )
 }

@@ -14,6 +14,7 @@ pub(crate) mod measure;
 pub(crate) mod parts;
 pub(crate) mod percentiles;
 pub(crate) mod phases;
+pub(crate) mod phones;
 pub(crate) mod population;
 pub(crate) mod position;
 pub(crate) mod regret;

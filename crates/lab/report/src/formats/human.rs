@@ -2,7 +2,9 @@
 
 use neutral::plain;
 
-use crate::answer::wording::{alarms, cells_line, interval_note, self_test_words, threshold_line};
+use crate::answer::wording::{
+    alarms, cells_line, energy_note, interval_note, self_test_words, threshold_line,
+};
 use crate::figures::external;
 use crate::figures::load;
 use crate::figures::phases;
@@ -116,6 +118,9 @@ impl Page {
         out.push('\n');
         out += &Table::new(network).lines(self.width, self.color);
         out += &self.wrapped(&interval_note(network), INDENT);
+        if let Some(note) = energy_note(network) {
+            out += &self.wrapped(&note, INDENT);
+        }
         out + &self.loads(network) + &self.phases(network)
     }
 

@@ -104,7 +104,10 @@ impl<'a> Table<'a> {
         table.add_quantity("handshake bytes", |arm| arm.costs.handshake_bytes.as_ref());
         table.add_quantity("client CPU/request", |arm| arm.costs.client_cpu.as_ref());
         table.add_quantity("server CPU/request", |arm| arm.costs.server_cpu.as_ref());
-        if network.arms.iter().any(|arm| !arm.costs.energy.is_empty()) {
+        if arms.iter().any(|arm| arm.costs.radio_awake.is_some()) {
+            table.add_quantity("radio awake", |arm| arm.costs.radio_awake.as_ref());
+        }
+        if arms.iter().any(|arm| !arm.costs.energy.is_empty()) {
             table.add("radio's energy/request (model)", |arm| {
                 energy_words(&arm.costs.energy)
             });

@@ -150,15 +150,18 @@ pub enum Role {
     Arm,
 }
 
-/// The energy of one radio per request, by published models of radios: not measured.
+/// The energy of a phone's radio by a model, not measured: the states of the network's radio over time, by published
+/// powers, above the power of idle.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Energy {
-    /// The technology, e.g. `LTE`.
-    pub radio: String,
-    /// By the source whose constants give less.
-    pub least: Quantity,
-    /// By the source whose constants give more.
-    pub most: Quantity,
+    /// The phone.
+    pub phone: String,
+    /// Where its powers are published.
+    pub source: String,
+    /// Energy of a cell divided by its requests.
+    pub per_request: Quantity,
+    /// Energy of a cell: from its first request to the radio's return to idle after the last one.
+    pub per_cell: Quantity,
 }
 
 /// What an arm cost; each figure is a median over blocks.
@@ -177,7 +180,11 @@ pub struct Costs {
     /// Time per request that threads of client and server waited for a CPU core, summed over both;
     /// an upper bound on its effect on the request's time.
     pub cpu_wait: Option<Quantity>,
-    /// Energy of the radio per request, by a model; empty where traffic was not recorded.
+    /// How long the network's radio was not idle in a cell, until it is idle after the last request; absent without a
+    /// radio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio_awake: Option<Quantity>,
+    /// Energy of the radio by a model, for each phone whose powers are published; empty where none is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub energy: Vec<Energy>,
     /// Peak resident memory of the client.

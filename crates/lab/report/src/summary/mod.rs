@@ -185,6 +185,9 @@ pub struct NetworkSummary {
     pub sentence: String,
     /// All arms, in the study's order.
     pub arms: Vec<ArmSummary>,
+    /// Why no arm has an energy of the radio by a model; absent where one has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_unknown: Option<String>,
 }
 
 /// A recommendation for one network.

@@ -7,8 +7,8 @@ use record::{CompactCell, CompactRun, Run};
 use stats::Span;
 
 use crate::figures::cells::{Blocks, CellIndex};
-use crate::figures::cost::{RADIOS, joules_per_request};
-use crate::figures::energy::Radio;
+use crate::figures::cost::joules_per_request;
+use crate::figures::energy::{Model, models};
 use crate::figures::phases::Split;
 use crate::figures::population::populations;
 use crate::figures::position::Places;
@@ -30,6 +30,12 @@ const BYTES_MARGIN: f64 = 0.02;
 /// than most encodings take.
 const PART_MARGIN: f64 = 0.05;
 
+/// The same for energies.
+const ENERGY_MARGIN: f64 = 0.05;
+
+/// What the label of an energy begins with, before the phone.
+const ENERGY: &str = "energy, ";
+
 /// What kind of value a measure is. A report gives verdicts on times only; the other kinds are decided
 /// apart from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,8 +46,7 @@ pub enum Kind {
     Bytes,
     /// The time that a part of an exchange takes, e.g. its encoding: the mean of a cell, ns.
     Part,
-    /// What a request costs the radio by a model of it, J. Not compared: two models differ by more than
-    /// most arms do.
+    /// What a request costs a phone's radio by a model, J. Arms are compared by the same phone.
     Energy,
 }
 
@@ -77,7 +82,7 @@ pub struct Place {
     /// The network's name.
     pub network: String,
     /// The label of the measure: [`crate::Measure::label`] of a time, e.g. `encode, GROUP` of a part
-    /// and `LTE by SOURCE` of an energy.
+    /// and `energy, PHONE` of an energy.
     pub measure: String,
     /// The arm's name.
     pub arm: String,
@@ -131,7 +136,7 @@ impl ByBlock {
                 for arm in arms.iter().filter(|arm| !of(arm).is_empty()) {
                     all.medians.insert(place(arm), of(arm));
                 }
-                for (arm, other) in pairs.iter().filter(|_| cost.kind != Kind::Energy) {
+                for (arm, other) in &pairs {
                     let values = cost.compare(&of(arm), &of(other));
                     if !values.blocks.is_empty() {
                         all.pairs.insert((place(arm), (*other).to_owned()), values);
@@ -177,7 +182,7 @@ struct Cost<'a> {
     of: CellValue<'a>,
 }
 
-/// Returns what cells cost: bytes, energy by every model, and for each group of exchanges the parts that
+/// Returns what cells cost: bytes, energy by every phone, and for each group of exchanges the parts that
 /// its codec takes.
 fn costs(run: &Run) -> Vec<Cost<'_>> {
     let mut costs = Vec::new();
@@ -190,14 +195,18 @@ fn costs(run: &Run) -> Vec<Cost<'_>> {
             of: Box::new(|cell| Some((cell.wire.up_bytes + cell.wire.down_bytes) as f64)),
         });
     }
-    costs.extend(RADIOS.iter().flatten().map(|radio| Cost {
+    let mut by_phone: BTreeMap<&str, BTreeMap<&str, Model>> = BTreeMap::new();
+    for network in &run.networks {
+        for model in models(network).unwrap_or_default() {
+            let of_phone = by_phone.entry(model.phone.name).or_default();
+            of_phone.insert(&network.name, model);
+        }
+    }
+    costs.extend(by_phone.into_iter().map(|(phone, models)| Cost {
         kind: Kind::Energy,
-        label: energy_label(radio.name, radio.source),
-        margin: 0.0,
-        of: Box::new(|cell| {
-            let network = run.networks.iter().find(|n| n.name == cell.network)?;
-            joules_per_request(cell, network, radio)
-        }),
+        label: format!("{ENERGY}{phone}"),
+        margin: ENERGY_MARGIN,
+        of: Box::new(move |cell| joules_per_request(cell, models.get(&*cell.network)?)),
     }));
     let parts: [(&str, Part); 2] = [("encode", |s| s.encode_ns), ("decode", |s| s.decode_ns)];
     for group in &run.groups {
@@ -211,17 +220,9 @@ fn costs(run: &Run) -> Vec<Cost<'_>> {
     costs
 }
 
-fn energy_label(radio: &str, source: &str) -> String {
-    format!("{radio} by {source}")
-}
-
-/// Returns the radios of [`Kind::Energy`], each with the labels of its models.
-pub fn energy_labels() -> Vec<(&'static str, Vec<String>)> {
-    let labels = |models: &[Radio; 2]| {
-        let label = |model: &Radio| energy_label(model.name, model.source);
-        (models[0].name, models.iter().map(label).collect())
-    };
-    RADIOS.iter().map(labels).collect()
+/// Returns the phone of a measure of [`Kind::Energy`], by its label.
+pub fn phone_of(measure: &str) -> Option<&str> {
+    measure.strip_prefix(ENERGY)
 }
 
 /// Returns the mean over the successful exchanges of a group, if there are any.

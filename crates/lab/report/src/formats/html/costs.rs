@@ -4,16 +4,16 @@ use maud::{Markup, html};
 use page::{table, text};
 
 use super::labels::{arm_headings, in_network};
-use crate::answer::wording::{connections_words, energy_words, sender_words};
+use crate::answer::wording::{connections_words, energy_note, sender_words};
 use crate::summary::NetworkSummary;
-use crate::summary::arm::{ArmSummary, Costs};
+use crate::summary::arm::{ArmSummary, Costs, Energy};
 use crate::summary::quantity::Quantity;
 use crate::words::number::Column;
 
 /// A row of the table: its heading and its figure.
 type Row = (&'static str, fn(&Costs) -> &Option<Quantity>);
 
-const ROWS: [Row; 8] = [
+const ROWS: [Row; 9] = [
     ("Bytes sent by client per cell (IP)", |c| &c.up_bytes),
     ("Bytes sent by server per cell (IP)", |c| &c.down_bytes),
     ("Of which handshake", |c| &c.handshake_bytes),
@@ -22,13 +22,21 @@ const ROWS: [Row; 8] = [
     ("CPU wait per request", |c| &c.cpu_wait),
     ("Memory of client, peak", |c| &c.memory),
     ("Start-up time", |c| &c.startup),
+    ("Radio awake per cell", |c| &c.radio_awake),
+];
+
+/// A figure of one phone: what it is, and where it is.
+type EnergyRow = (&'static str, fn(&Energy) -> &Quantity);
+
+const ENERGY_ROWS: [EnergyRow; 2] = [
+    ("Radio's energy per request (model)", |e| &e.per_request),
+    ("Radio's energy per cell (model)", |e| &e.per_cell),
 ];
 
 /// Returns the table of costs: a row per cost, each in one unit, and a column per arm.
 pub(super) fn costs(network: &NetworkSummary) -> Markup {
-    let figures = ROWS.iter().filter_map(|(what, of)| {
-        let quantities = network.arms.iter().map(|arm| of(&arm.costs).as_ref());
-        let column = Column::over(quantities.clone().flatten())?;
+    let row = |what: &str, quantities: Vec<Option<&Quantity>>| {
+        let column = Column::over(quantities.iter().copied().flatten())?;
         // The interval wraps as a whole, so that many arms fit.
         let shown = |q: Option<&Quantity>| {
             let Some(q) = q else { return text("-") };
@@ -36,11 +44,19 @@ pub(super) fn costs(network: &NetworkSummary) -> Markup {
             html! { (value) " " span.range { (interval) } }
         };
         let heading = text(format!("{what}, {}", column.unit()));
-        Some(
-            std::iter::once(heading)
-                .chain(quantities.map(shown))
-                .collect(),
-        )
+        let figures = quantities.into_iter().map(shown);
+        Some(std::iter::once(heading).chain(figures).collect())
+    };
+    let figures = ROWS.iter().filter_map(|(what, of)| {
+        let quantities = network.arms.iter().map(|arm| of(&arm.costs).as_ref());
+        row(what, quantities.collect())
+    });
+    let energies = phones(network).into_iter().flat_map(|phone| {
+        ENERGY_ROWS.map(|(what, of)| {
+            let energies = network.arms.iter().map(|arm| energy_of(&arm.costs, phone));
+            let quantities = energies.map(|energy| energy.map(of));
+            row(&format!("{what}, {phone}"), quantities.collect())
+        })
     });
     let words = |what: &str, of: &dyn Fn(&ArmSummary) -> String| -> Option<Vec<Markup>> {
         let words: Vec<String> = network.arms.iter().map(of).collect();
@@ -51,15 +67,13 @@ pub(super) fn costs(network: &NetworkSummary) -> Markup {
         is_known.then(|| std::iter::once(text(what)).chain(cells).collect())
     };
     let others = [
-        words("Radio's energy per request, by a model", &|arm| {
-            energy_words(&arm.costs.energy)
-        }),
         words("Connections per cell", &connections_words),
         words("Negotiated protocol", &|arm| {
             arm.negotiated_protocols.join(", ")
         }),
         words("Server · congestion control", &sender_words),
     ];
+    let figures = figures.chain(energies.flatten());
     let rows: Vec<Vec<Markup>> = figures.chain(others.into_iter().flatten()).collect();
     html! {
         @if !rows.is_empty() {
@@ -69,5 +83,21 @@ pub(super) fn costs(network: &NetworkSummary) -> Markup {
                 &rows,
             ))
         }
+        @if let Some(note) = energy_note(network) { p { (note) } }
     }
+}
+
+/// Returns the phones of any arm, each once, in the order of the first arm with it.
+fn phones(network: &NetworkSummary) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for energy in network.arms.iter().flat_map(|arm| &arm.costs.energy) {
+        if !names.contains(&energy.phone.as_str()) {
+            names.push(&energy.phone);
+        }
+    }
+    names
+}
+
+fn energy_of<'a>(costs: &'a Costs, phone: &str) -> Option<&'a Energy> {
+    costs.energy.iter().find(|energy| energy.phone == phone)
 }
