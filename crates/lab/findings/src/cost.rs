@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use report::{BYTES, Kind, Place, phone_of, with_interval};
+use report::{BYTES, Kind, Place, joules_range, phone_of, with_interval};
 
 use crate::ours::Ours;
 use crate::words::{or_unknown, table};
@@ -30,7 +30,8 @@ pub(crate) fn section(ours: &Ours) -> String {
             let mut row = vec![network.name.clone(), arm.name.clone(), or_unknown(bytes)];
             if !energies.is_empty() {
                 let of_phone = |label: &&str| median(Kind::Energy, label)?.value;
-                row.push(or_unknown(range(energies.iter().filter_map(of_phone))));
+                let joules = energies.iter().filter_map(of_phone);
+                row.push(or_unknown(joules_range(joules.collect())));
             }
             if row[2..].iter().any(|cell| cell != "-") {
                 rows.push(row);
@@ -57,15 +58,4 @@ pub(crate) fn section(ours: &Ours) -> String {
         );
     }
     format!("\n{words}\n\n{}", table(&head, &rows))
-}
-
-/// Returns energies of several phones, from the least to the most.
-fn range(joules: impl Iterator<Item = f64>) -> Option<String> {
-    let mut joules: Vec<f64> = joules.collect();
-    joules.sort_by(f64::total_cmp);
-    Some(match joules[..] {
-        [] => return None,
-        [one] => format!("{one:.2} J"),
-        [least, .., most] => format!("{least:.2} to {most:.2} J"),
-    })
 }

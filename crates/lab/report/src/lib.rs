@@ -88,7 +88,7 @@ pub use verdicts::by_block::{BYTES, ByBlock, Kind, Place, phone_of};
 pub use verdicts::threshold::{Names, Threshold, apply_thresholds};
 pub use verdicts::values::{BlockValue, ERROR, Values, decide, ranks};
 pub use verdicts::why::{Wanted, why};
-pub use words::number::{Size, count, duration, percent, size, with_interval};
+pub use words::number::{Size, count, duration, joules_range, percent, size, with_interval};
 pub use words::verdict::verdict_words;
 
 /// Returns the summary as JSON, as specified by `docs/report.schema.json`.

@@ -10,7 +10,7 @@ use crate::summary::measure::{Comparison, Measure};
 use crate::summary::threshold::{ThresholdOutcome, ThresholdResult};
 use crate::summary::{AaCheck, CellCounts, NetworkSummary, Summary};
 use crate::verdicts::pairing;
-use crate::words::number::{Column, count, ends_in, percent, size, with_interval};
+use crate::words::number::{Column, count, ends_in, joules_range, percent, size, with_interval};
 use crate::words::verdict::{outlook_words, verdict_words};
 
 /// Errors that a remark names: messages of libraries may differ with every request.
@@ -70,15 +70,8 @@ pub fn cells_line(cells: &CellCounts) -> String {
 
 /// Returns the energies of all phones from the least to the most, e.g. `1.20 to 1.41 J`.
 pub(crate) fn energy_words(energies: &[Energy]) -> String {
-    let mut joules: Vec<f64> = (energies.iter())
-        .filter_map(|energy| energy.per_request.value)
-        .collect();
-    joules.sort_by(f64::total_cmp);
-    match joules[..] {
-        [] => "-".to_owned(),
-        [one] => format!("{one:.2} J"),
-        [least, .., most] => format!("{least:.2} to {most:.2} J"),
-    }
+    let joules = energies.iter().filter_map(|e| e.per_request.value);
+    joules_range(joules.collect()).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Returns what energies of the radio are, and whose, or why there is none; `None` for networks without a radio.

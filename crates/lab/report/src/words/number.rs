@@ -213,6 +213,20 @@ pub fn percent(share: f64) -> String {
     format!("{digits} %")
 }
 
+/// Formats energies in J from the least to the most, e.g. `1.20 to 1.41 J`; `None` without any.
+pub fn joules_range(mut joules: Vec<f64>) -> Option<String> {
+    joules.sort_by(f64::total_cmp);
+    let digits = |value: f64| match value < 1.0 {
+        true => format!("{value:.3}"),
+        false => format!("{value:.2}"),
+    };
+    Some(match joules[..] {
+        [] => return None,
+        [one] => format!("{} J", digits(one)),
+        [least, .., most] => format!("{} to {} J", digits(least), digits(most)),
+    })
+}
+
 /// Formats a count, e.g. `1 block` or `2 blocks`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
