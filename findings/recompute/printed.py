@@ -12,28 +12,30 @@ from fractions import Fraction
 from procedure import Figure
 
 NUMBER = r"-?\d+(?:\.\d+)?"
-UNITS = {"x": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "ns": 1, "µs": 10**3, "ms": 10**6, "s": 10**9}
+UNITS: dict[str, int | Fraction] = {
+    "x": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "ns": 1, "µs": 10**3, "ms": 10**6, "s": 10**9,
+    "J": 1, "mJ": Fraction(1, 1000)}
 FIGURE = re.compile(rf"(?P<bound>[≥≤] )?(?P<estimate>{NUMBER}) ?(?P<unit>{'|'.join(UNITS)})"
                     rf"(?: \[(?P<low>{NUMBER}), (?P<high>{NUMBER})\])?")
 # In units of the last digit. Values are decimal fractions that floating point does not have.
 NOISE = 1e-6
 
 
-def steps(printed: str, unit: int, value: float) -> float:
+def steps(printed: str, unit: int | Fraction, value: float) -> float:
     """Returns how far the value is above the printed number, in units of its last digit."""
     digit = Fraction(unit, 10 ** len(printed.partition(".")[2]))
     return float((Fraction(value) - Fraction(printed) * unit) / digit)
 
 
-def is_rounded(printed: str, unit: int, value: float) -> bool:
+def is_rounded(printed: str, unit: int | Fraction, value: float) -> bool:
     return math.isfinite(value) and abs(steps(printed, unit, value)) <= 0.5 + NOISE
 
 
-def is_rounded_down(printed: str, unit: int, value: float) -> bool:
+def is_rounded_down(printed: str, unit: int | Fraction, value: float) -> bool:
     return math.isfinite(value) and -NOISE <= steps(printed, unit, value) < 1 + NOISE
 
 
-def is_rounded_up(printed: str, unit: int, value: float) -> bool:
+def is_rounded_up(printed: str, unit: int | Fraction, value: float) -> bool:
     return is_rounded_down(printed.removeprefix("-") if printed.startswith("-") else f"-{printed}", unit, -value)
 
 
@@ -56,7 +58,7 @@ def mismatches(printed: str, figure: Figure) -> Iterator[str]:
         yield f"no interval, which is {shown(figure.low, figure.high, unit)}"
 
 
-def is_estimate(bound: str | None, printed: str, unit: int, figure: Figure) -> bool:
+def is_estimate(bound: str | None, printed: str, unit: int | Fraction, figure: Figure) -> bool:
     if figure.least == figure.most:
         return bound is None and is_rounded(printed, unit, figure.least)
     if math.isinf(figure.most):
@@ -64,7 +66,7 @@ def is_estimate(bound: str | None, printed: str, unit: int, figure: Figure) -> b
     return bound == "≤ " and is_rounded_up(printed, unit, figure.most)
 
 
-def shown(low: float, high: float, unit: int) -> str:
+def shown(low: float, high: float, unit: int | Fraction) -> str:
     name = next(name for name, size in UNITS.items() if size == unit) if unit > 1 else ""
     ends = [f"{value / unit:.7g}" for value in (low, high)]
     return " ".join(filter(None, [ends[0] if low == high else f"[{ends[0]}, {ends[1]}]", name]))
