@@ -11,8 +11,10 @@ const LATE_NS: u64 = 1_000_000;
 pub struct Leg {
     /// Delay after the bottleneck.
     pub(crate) delay_ns: u64,
+    /// How much shorter it is at most, by jitter.
+    less_ns: u64,
     /// How much longer it is at most, by jitter or after a handover.
-    extra_ns: u64,
+    more_ns: u64,
     rate: Rate,
     /// The link is closed at times.
     has_gate: bool,
@@ -52,7 +54,8 @@ impl Leg {
         };
         Leg {
             delay_ns: path.delay_ns,
-            extra_ns: path.jitter_ns.saturating_add(path.most_extra_delay_ns()),
+            less_ns: path.jitter_ns,
+            more_ns: path.jitter_ns.saturating_add(path.most_extra_delay_ns()),
             // A trace has outages of its own.
             has_gate: path.is_closed_at_times() && !matches!(rate, Rate::Varying),
             is_fair: path.aqm.is_some_and(|aqm| aqm.kind == AqmKind::FqCodel),
@@ -77,7 +80,8 @@ impl Leg {
     pub fn of_unknown_rate(delay_ns: u64) -> Leg {
         Leg {
             delay_ns,
-            extra_ns: 0,
+            less_ns: 0,
+            more_ns: 0,
             rate: Rate::Varying,
             has_gate: false,
             is_fair: false,
@@ -106,15 +110,20 @@ impl Leg {
             }
         };
         // The earliest at which the packet can have left: its delay was at most so long.
-        let longest_ns = self.delay_ns.saturating_add(self.extra_ns);
+        let longest_ns = self.delay_ns.saturating_add(self.more_ns);
         let shown_ns = packet.departure_ns.saturating_sub(longest_ns);
         let shown_begin_ns = shown_ns.saturating_sub(takes_ns);
+        // The latest.
+        let shortest_ns = self.delay_ns.saturating_sub(self.less_ns);
+        let latest_begin_ns = packet
+            .departure_ns
+            .saturating_sub(shortest_ns.saturating_add(takes_ns));
         let was_late =
             |from_ns: u64| was_delivered && shown_begin_ns > from_ns.saturating_add(LATE_NS);
         let woke_ns = self.woke_after(packet.arrival_ns).filter(|&woke_ns| {
             was_late(free_ns)
                 && woke_ns > free_ns
-                && shown_begin_ns.saturating_add(LATE_NS) >= woke_ns
+                && latest_begin_ns.saturating_add(LATE_NS) >= woke_ns
         });
         let awake_ns = woke_ns.unwrap_or(match self.rate {
             Rate::Unlimited => packet.arrival_ns,
@@ -246,7 +255,8 @@ mod tests {
         };
         let leg = Leg {
             delay_ns: 20 * MS,
-            extra_ns: 0,
+            less_ns: 0,
+            more_ns: 0,
             rate: Rate::Bps(1_000_000),
             has_gate: true,
             is_fair: false,
@@ -256,6 +266,29 @@ mod tests {
         // 10 ms of service before the delay: it began when the radio had woken up, or 50 ms later.
         assert_eq!(served_by(&leg, 160 * MS, true), [130, 140]);
         assert_eq!(served_by(&leg, 210 * MS, true), [180, 190]);
+    }
+
+    /// The delay is 20 ms ± 5 ms, so a packet that left 15 ms before its departure may have waited until 150 ms.
+    #[test]
+    fn a_radio_is_recognised_in_spite_of_jitter_and_handovers() {
+        let change = RadioChange {
+            at_ns: 150 * MS,
+            state: RadioState::At(0),
+        };
+        for has_gate in [false, true] {
+            let leg = Leg {
+                delay_ns: 20 * MS,
+                less_ns: 5 * MS,
+                more_ns: 15 * MS,
+                rate: Rate::Bps(1_000_000),
+                has_gate,
+                woke_ns: Vec::new(),
+            };
+            let leg = leg.with_radio(Direction::Up, &[change]);
+            for departure_ms in [175, 180, 195] {
+                assert_eq!(served_by(&leg, departure_ms * MS, true), [150, 160]);
+            }
+        }
     }
 
     #[test]
@@ -270,7 +303,8 @@ mod tests {
         let leg = |direction, times: &[u64]| {
             let leg = Leg {
                 delay_ns: 20 * MS,
-                extra_ns: 0,
+                less_ns: 0,
+                more_ns: 0,
                 rate: Rate::Bps(1_000_000),
                 has_gate: false,
                 is_fair: false,
