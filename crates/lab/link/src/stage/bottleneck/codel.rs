@@ -98,7 +98,6 @@ impl Codel {
 
     /// Reports whether what it dropped before still counts when it begins to drop again.
     pub(super) fn remembers(&self, now_ns: u64, spec: &AqmSpec) -> bool {
-        // It may have stopped before the next drop was due.
         let since_ns = now_ns.saturating_sub(self.drop_next_ns);
         self.count > 0 && since_ns < spec.interval_ns.saturating_mul(REMEMBERED_INTERVALS)
     }
