@@ -12,6 +12,9 @@ const V6: [Ipv6Addr; 2] = [
     Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 2),
 ];
 
+/// The most moves of the client in a cell.
+pub const MAX_MOVES: usize = 8;
+
 /// One end of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -78,6 +81,15 @@ pub struct Addresses {
 }
 
 impl Addresses {
+    /// Returns the client's addresses after so many moves, at most [`MAX_MOVES`]. Each move leads to other subnets.
+    pub fn of_client(moves: usize) -> Addresses {
+        let mut addresses = Side::Client.addresses();
+        let (mut v4, mut v6) = (addresses.v4.octets(), addresses.v6.segments());
+        (v4[2], v6[3]) = (moves as u8, moves as u16);
+        (addresses.v4, addresses.v6) = (v4.into(), v6.into());
+        addresses
+    }
+
     /// Returns both addresses, IPv4 first.
     pub fn all(&self) -> [IpAddr; 2] {
         [self.v4.into(), self.v6.into()]

@@ -34,6 +34,9 @@
 //! [`Window`](link::window::Window): packets sent, delivered and dropped, how late packets left, the resources used by
 //! each side, and all interference that can be detected. [`Bench::tap`] returns every packet of the window.
 //!
+//! [`Bench::move_client`] gives the client other addresses while its programs run, and [`Bench::leave_addresses`] takes
+//! the former ones away. The interface and the link stay the same.
+//!
 //! The init process ends when its control socket is closed: dropping the bench, or killing its
 //! owner, leaves no process, interface or namespace behind.
 //!
@@ -67,7 +70,7 @@ pub use bridge::{Bridge, BridgeError};
 pub use confined::Confined;
 pub use confinement::{Confinement, Sandbox, SandboxId};
 pub use error::BenchError;
-pub use facts::{Addresses, Facts, Side};
+pub use facts::{Addresses, Facts, MAX_MOVES, Side};
 pub use init::init_main;
 pub use init::namespaces::can_administer;
 pub use process::{Exit, Process, Spawn};

@@ -51,6 +51,12 @@ pub(crate) enum Request {
     SetCongestion {
         name: String,
     },
+    /// The client takes the next addresses.
+    MoveClient,
+    /// The client gives up all addresses but the last.
+    LeaveAddresses {
+        abort_tcp: bool,
+    },
     EnableSegmentationOffload,
     NumberEveryFlow,
     SetCapture {

@@ -17,12 +17,14 @@ pub(crate) struct Arrival {
     pub(crate) parsed: Parsed,
     /// What the NAT does to it.
     pub(crate) inbound: Option<Inbound>,
+    /// It comes from or goes to an address that the client has left.
+    pub(crate) is_left: bool,
     /// The number of its flow.
     pub(crate) flow: Option<u32>,
 }
 
-/// Counts a frame and stores it, if it is a single packet that fits the link and that the NAT does
-/// not drop.
+/// Counts a frame and stores it, if it is a single packet that fits the link and that neither the NAT nor a move of the
+/// client keeps from it.
 pub(crate) fn admit(
     frame: &Received<'_>,
     arrival: &Arrival,
@@ -35,6 +37,7 @@ pub(crate) fn admit(
         direction,
         parsed,
         inbound,
+        is_left,
         flow,
     } = arrival;
     let ip_bytes = frame.wire_len.saturating_sub(ETHERNET_LEN) as u32;
@@ -90,7 +93,7 @@ pub(crate) fn admit(
     if let Some(frames) = &mut ledger.frames {
         frames.push(arrival_ns, false, slab.bytes(token));
     }
-    if inbound.is_some_and(|inbound| inbound.over) {
+    if is_left || inbound.is_some_and(|inbound| inbound.over) {
         if stray {
             ledger.stray_dropped += 1;
         } else {

@@ -12,6 +12,10 @@ use link::{Direction, FlowRule, FlowTable};
 /// of more, and so counts their packets as stray.
 const UNREAD_MAX: usize = 4096;
 
+/// Stands for the opening of a flow that goes on with a connection from before a move. No QUIC Initial has it: theirs is
+/// a hash of at least one byte.
+const MOVED: u64 = 0;
+
 /// The flow numbers of one direction.
 pub(crate) struct FlowNumbers {
     table: FlowTable,
@@ -53,6 +57,13 @@ impl FlowNumbers {
         }
         Some(found.number)
     }
+
+    /// Returns the number of a UDP packet's flow after the client has moved. A QUIC connection goes on from another
+    /// address or port without an opening (RFC 9000 section 9), so that any packet may be the first of a flow.
+    pub(crate) fn number_moved(&mut self, flow: u64, opening: Option<u64>) -> Option<u32> {
+        let number = self.number(flow, opening);
+        number.or_else(|| self.number(flow, Some(MOVED)))
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +79,19 @@ mod tests {
         assert_eq!(down.number(4, None), Some(2));
         assert_eq!(down.number(5, None), Some(0));
         assert_eq!(down.number(9, None), None);
+    }
+
+    #[test]
+    fn a_connection_that_moves_is_a_flow_of_its_own_until_another_opens_on_it() {
+        let [mut up, mut down] = flow_numbers(FlowRule::Opening);
+        assert_eq!(up.number(5, Some(1)), Some(0));
+        assert_eq!(up.number(6, None), None);
+        assert_eq!(up.number_moved(6, None), Some(2));
+        assert_eq!(up.number_moved(6, None), Some(2));
+        assert_eq!(down.number(6, None), Some(2));
+        assert_eq!(up.number_moved(5, None), Some(0));
+        assert_eq!(up.number_moved(6, Some(1)), Some(4));
+        assert_eq!(up.number_moved(6, None), Some(4));
     }
 
     #[test]

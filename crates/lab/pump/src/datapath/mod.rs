@@ -8,6 +8,7 @@ pub(crate) mod flows;
 pub(crate) mod frame;
 pub(crate) mod histogram;
 pub(crate) mod ledger;
+pub(crate) mod left_addresses;
 pub(crate) mod nat;
 pub(crate) mod rewrite;
 pub(crate) mod ring;

@@ -1,6 +1,7 @@
 //! The two threads of the link, from start to stop.
 
 use std::io;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use super::control::{ControlCommand, ControlHandle, ControlMessage, control};
 use super::flows::{FlowNumbers, flow_numbers};
 use super::frame::ETHERNET_LEN;
 use super::ledger::PacketLedger;
+use super::left_addresses::LeftAddresses;
 use super::nat::nat;
 use super::ring::Ring;
 use super::slab::Slab;
@@ -42,6 +44,7 @@ pub(crate) struct LinkThreads {
     late_bound_ns: [u64; 2],
     nat: Option<NatSpec>,
     radio: Option<Radio>,
+    left_addresses: Arc<LeftAddresses>,
     window: u32,
     frame_bytes: usize,
     /// Held while the link runs.
@@ -73,8 +76,10 @@ impl LinkThreads {
         let [up_flows, down_flows] = flow_numbers(FlowRule::AnyPacket);
         let radio = setup.network.up.radio.as_ref();
         let radio = radio.map(|radio| Radio::new(radio, setup.seed));
+        let left_addresses = Arc::new(LeftAddresses::new());
         let start = |direction, interfaces, flows| {
-            start_direction(setup, direction, interfaces, flows, radio.as_ref())
+            let shared = (radio.as_ref(), Arc::clone(&left_addresses));
+            start_direction(setup, direction, interfaces, flows, shared)
         };
         let (up, up_info) = start(Direction::Up, [client, server], up_flows)?;
         let (down, down_info) = start(Direction::Down, [server, client], down_flows)?;
@@ -86,6 +91,7 @@ impl LinkThreads {
             late_bound_ns: [up_info.late_bound_ns, down_info.late_bound_ns],
             nat: setup.network.nat.clone(),
             radio,
+            left_addresses,
             window: 0,
             frame_bytes: setup.frame_bytes,
             _awake: CoresAwake::request().ok(),
@@ -132,6 +138,11 @@ impl LinkThreads {
         ledgers
             .try_into()
             .map_err(|_| io::Error::other("two directions returned other than two ledgers"))
+    }
+
+    /// Returns when the client left its addresses.
+    pub(crate) fn left_addresses(&self) -> &LeftAddresses {
+        &self.left_addresses
     }
 
     /// Returns the states of the radio since the window began, up to its last one, as if no packet came any more; `None`
@@ -200,7 +211,7 @@ fn start_direction(
     direction: Direction,
     [from, to]: [u32; 2],
     flows: FlowNumbers,
-    radio: Option<&Radio>,
+    (radio, left_addresses): (Option<&Radio>, Arc<LeftAddresses>),
 ) -> io::Result<(DirectionThread, DirectionInfo)> {
     let spec = match direction {
         Direction::Up => &setup.network.up,
@@ -222,6 +233,7 @@ fn start_direction(
         path,
         flows,
         nat: None,
+        left_addresses,
         slab,
         control: endpoint,
         ledger: Box::new(PacketLedger::new(0, 0)),

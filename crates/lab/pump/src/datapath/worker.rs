@@ -6,10 +6,11 @@
 //! of a NAT's mapping allocates, and so does a radio whose log or queue grows.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use link::tap::Fate;
-use link::{Departure, Direction, Path, Transport};
+use link::{Cause, Departure, Direction, Path, Transport};
 
 use super::admission::{Arrival, admit};
 use super::clock::StampClock;
@@ -17,6 +18,7 @@ use super::control::{ControlCommand, ControlEndpoint};
 use super::flows::FlowNumbers;
 use super::frame;
 use super::ledger::{PacketLedger, STRAY, cause_index};
+use super::left_addresses::LeftAddresses;
 use super::nat::Nat;
 use super::ring::Ring;
 use super::slab::Slab;
@@ -38,6 +40,7 @@ pub(crate) struct Worker {
     pub(crate) flows: FlowNumbers,
     /// From the first window on, if the network has one.
     pub(crate) nat: Option<Nat>,
+    pub(crate) left_addresses: Arc<LeftAddresses>,
     pub(crate) slab: Slab,
     pub(crate) control: ControlEndpoint,
     pub(crate) ledger: Box<PacketLedger>,
@@ -136,6 +139,7 @@ impl Loop {
             path,
             flows,
             nat,
+            left_addresses,
             slab,
             ledger,
             ..
@@ -155,13 +159,18 @@ impl Loop {
                     (nat.as_mut()).and_then(|nat| nat.arrive(arrival_ns, frame.bytes, &mut parsed));
                 let flow = match parsed.transport {
                     Transport::Other => None,
+                    Transport::Udp if direction == Direction::Up && left_addresses.has_moved() => {
+                        flows.number_moved(parsed.flow, parsed.opening)
+                    }
                     _ => flows.number(parsed.flow, parsed.opening),
                 };
+                let is_left = left_addresses.is_left(direction, frame.bytes, arrival_ns);
                 let arrival = Arrival {
                     at_ns: arrival_ns,
                     direction,
                     parsed,
                     inbound,
+                    is_left,
                     flow,
                 };
                 admit(&frame, &arrival, mtu, slab, ledger).map(|p| (arrival_ns, p))
@@ -181,6 +190,12 @@ impl Loop {
         let Loop { w, ready, .. } = self;
         while let Some(departure) = w.path.poll(now_ns) {
             match departure {
+                Departure::Deliver { at_ns, token }
+                    if w.direction == Direction::Down
+                        && (w.left_addresses).is_left(w.direction, w.slab.bytes(token), at_ns) =>
+                {
+                    drop_packet(w, token, at_ns, Cause::Gate);
+                }
                 Departure::Deliver { at_ns, token } => {
                     if let Some(nat) = &mut w.nat {
                         let client_port = w.slab.meta(token).client_port;
@@ -192,16 +207,7 @@ impl Loop {
                     at_ns,
                     token,
                     cause,
-                } => {
-                    let meta = w.slab.meta(token);
-                    if meta.class == STRAY {
-                        w.ledger.stray_dropped += 1;
-                    } else {
-                        w.ledger.dropped[cause_index(cause)] += 1;
-                    }
-                    w.ledger.complete(meta.record, at_ns, Fate::Dropped(cause));
-                    w.slab.remove(token);
-                }
+                } => drop_packet(w, token, at_ns, cause),
             }
         }
     }
@@ -300,6 +306,18 @@ impl Loop {
         self.w.ledger.spin_ns += now_ns - from_ns;
         now_ns >= deadline_ns
     }
+}
+
+/// Counts a frame that the link drops, and frees its slot.
+fn drop_packet(w: &mut Worker, token: u64, at_ns: u64, cause: Cause) {
+    let meta = w.slab.meta(token);
+    if meta.class == STRAY {
+        w.ledger.stray_dropped += 1;
+    } else {
+        w.ledger.dropped[cause_index(cause)] += 1;
+    }
+    w.ledger.complete(meta.record, at_ns, Fate::Dropped(cause));
+    w.slab.remove(token);
 }
 
 /// Counts a frame that was sent, and frees its slot.

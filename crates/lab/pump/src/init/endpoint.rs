@@ -6,11 +6,11 @@ use std::path::Path;
 
 use link::window::InterfaceCounters;
 
-use crate::facts::{INTERFACE, Side};
+use crate::facts::{Addresses, INTERFACE, Side};
 use crate::mounts;
 use crate::net::netlink::Netlink;
 use crate::net::netns::Netns;
-use crate::net::{counters, ethtool, genl, sock_diag, sysctl};
+use crate::net::{counters, ethtool, genl, local_route, sock_diag, sysctl};
 
 /// Above every network's MTU: only the endpoints' interfaces limit the size of packets.
 const LINK_MTU: u32 = 9216;
@@ -85,17 +85,53 @@ impl Endpoint {
         self.netns.run(|| {
             let netlink = Netlink::open()?;
             netlink.bring_up(self.index, Some(mtu), false)?;
-            let (own, far) = (
-                self.side.addresses().all(),
-                self.side.other().addresses().all(),
-            );
-            for (own, far) in own.into_iter().zip(far) {
-                if own.is_ipv6() && mtu < IPV6_MTU_MIN {
-                    continue;
+            let (own, far) = (self.side.addresses(), self.side.other().addresses());
+            self.set_addresses(&netlink, own, far, mtu, congestion)
+        })
+    }
+
+    /// Adds addresses of its own, or makes further addresses of the other end reachable, or both. What it sends to them
+    /// comes from `own` unless a socket is bound to another address.
+    pub(super) fn add_addresses(
+        &self,
+        own: Addresses,
+        far: Addresses,
+        mtu: u32,
+        congestion: &str,
+    ) -> io::Result<()> {
+        let add = || self.set_addresses(&Netlink::open()?, own, far, mtu, congestion);
+        self.netns.run(add)
+    }
+
+    fn set_addresses(
+        &self,
+        netlink: &Netlink,
+        own: Addresses,
+        far: Addresses,
+        mtu: u32,
+        congestion: &str,
+    ) -> io::Result<()> {
+        for (own, far) in own.all().into_iter().zip(far.all()) {
+            if own.is_ipv6() && mtu < IPV6_MTU_MIN {
+                continue;
+            }
+            netlink.set_address(self.index, own)?;
+            local_route::wait_for(own)?;
+            netlink.set_neighbour(self.index, far, self.side.other().mac())?;
+            netlink.set_route(self.index, own, far, congestion)?;
+        }
+        Ok(())
+    }
+
+    /// Takes addresses away, and closes the TCP sockets that are bound to them if it is to.
+    pub(super) fn remove_addresses(&self, own: Addresses, abort_tcp: bool) -> io::Result<()> {
+        self.netns.run(|| {
+            let netlink = Netlink::open()?;
+            for address in own.all() {
+                netlink.remove_address(self.index, address)?;
+                if abort_tcp {
+                    sock_diag::close_tcp_sockets_at(address)?;
                 }
-                netlink.set_address(self.index, own)?;
-                netlink.set_neighbour(self.index, far, self.side.other().mac())?;
-                netlink.set_route(self.index, own, far, congestion)?;
             }
             Ok(())
         })

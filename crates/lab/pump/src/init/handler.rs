@@ -11,6 +11,7 @@ use std::time::Duration;
 use link::{FlowRule, Network, PathSpec};
 
 use super::endpoint::Endpoint;
+use super::moves::Moves;
 use super::reaper::{Place, Reaper};
 use super::sandbox::Namespaces;
 use super::window::WindowRecorder;
@@ -36,6 +37,7 @@ pub(super) struct RequestHandler {
     link: LinkThreads,
     reaper: Reaper,
     windows: WindowRecorder,
+    moves: Moves,
     network: Network,
     seed: u64,
     congestion: String,
@@ -127,6 +129,7 @@ impl RequestHandler {
             link,
             reaper: Reaper::start(),
             windows: WindowRecorder::default(),
+            moves: Moves::default(),
             network,
             seed: 0,
             congestion,
@@ -148,8 +151,19 @@ impl RequestHandler {
         match request {
             Request::SetNetwork { network, seed } => {
                 (self.network, self.seed) = (*network, seed);
+                self.moves.undo(&self.endpoints[0])?;
                 self.configure_endpoints()?;
                 self.restart_link()?;
+                done
+            }
+            Request::MoveClient => {
+                let (mtu, left) = (self.network.mtu, self.link.left_addresses());
+                (self.moves).move_client(&self.endpoints, mtu, &self.congestion, left)?;
+                done
+            }
+            Request::LeaveAddresses { abort_tcp } => {
+                let left = self.link.left_addresses();
+                (self.moves).leave_addresses(&self.endpoints[0], abort_tcp, left)?;
                 done
             }
             Request::SetCongestion { name } => {

@@ -7,6 +7,7 @@
 mod costs;
 mod endpoint;
 mod handler;
+mod moves;
 pub(crate) mod namespaces;
 mod reaper;
 mod sampler;

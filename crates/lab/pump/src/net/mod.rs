@@ -3,6 +3,7 @@
 pub(crate) mod counters;
 pub(crate) mod ethtool;
 pub(crate) mod genl;
+pub(crate) mod local_route;
 pub(crate) mod netlink;
 pub(crate) mod netns;
 mod request;

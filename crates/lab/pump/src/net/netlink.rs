@@ -118,6 +118,19 @@ impl Netlink {
         )
     }
 
+    /// Removes an address of an interface, if it is there. The kernel removes the routes that prefer it as their source.
+    pub(crate) fn remove_address(&self, index: u32, address: IpAddr) -> io::Result<()> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(address);
+        message.header.prefix_len = host_prefix(address);
+        message.header.index = index;
+        message.attributes.push(AddressAttribute::Local(address));
+        match self.change(RouteNetlinkMessage::DelAddress(message), 0) {
+            Err(e) if e.raw_os_error() == Some(libc::EADDRNOTAVAIL) => Ok(()),
+            other => other,
+        }
+    }
+
     /// Sets a permanent neighbour entry: `address` has the hardware address `mac`.
     pub(crate) fn set_neighbour(
         &self,
@@ -142,8 +155,8 @@ impl Netlink {
         )
     }
 
-    /// Sets the only route of an endpoint: to the other end through interface `index`, with the
-    /// congestion control of its TCP connections.
+    /// Sets the route of an endpoint to an address of the other end, in place of any other: through interface `index`,
+    /// with the congestion control of its TCP connections.
     pub(crate) fn set_route(
         &self,
         index: u32,

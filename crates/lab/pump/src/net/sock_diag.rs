@@ -1,6 +1,7 @@
 //! Closes TCP sockets that no process holds any more, by sock_diag(7).
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::net::netlink;
@@ -13,6 +14,8 @@ const SOCK_DESTROY: u16 = 21;
 /// Place and length of `struct inet_diag_sockid` in a `struct inet_diag_msg`.
 const ID_AT: usize = 4;
 const ID_LEN: usize = 48;
+/// Place of the local address in it, whatever its family.
+const SOURCE_AT: usize = 4;
 /// TCP_LISTEN.
 const LISTEN: u32 = 10;
 
@@ -20,9 +23,22 @@ const LISTEN: u32 = 10;
 /// state and owner, so that none retransmits any more. Those that are connected send a
 /// RST now. Does nothing where the kernel cannot (it lacks CONFIG_INET_DIAG_DESTROY).
 pub(crate) fn close_tcp_sockets() -> io::Result<()> {
+    close(|_, _| true)
+}
+
+/// Closes the TCP sockets in the calling thread's namespace that are bound to this address and do not listen, as
+/// [`close_tcp_sockets`] does.
+pub(crate) fn close_tcp_sockets_at(address: IpAddr) -> io::Result<()> {
+    close(|family, id| source(family, id) == address)
+}
+
+/// Closes the sockets that are wanted by their family and id.
+fn close(is_wanted: impl Fn(i32, &[u8; ID_LEN]) -> bool) -> io::Result<()> {
     let socket = open(netlink::SOCK_DIAG)?;
     for family in [libc::AF_INET, libc::AF_INET6] {
-        for id in sockets(&socket, family as u8)? {
+        let mut found = sockets(&socket, family as u8)?;
+        found.retain(|id| is_wanted(family, id));
+        for id in found {
             let closed = request(&socket, SOCK_DESTROY, 0, &about(family as u8, 0, &id));
             match closed.map_err(|e| (e.raw_os_error(), e)) {
                 // Closed meanwhile.
@@ -33,6 +49,16 @@ pub(crate) fn close_tcp_sockets() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns a socket's local address. One of both families may have an IPv4 address within IPv6.
+fn source(family: i32, id: &[u8; ID_LEN]) -> IpAddr {
+    let mut v6 = [0; 16];
+    v6.copy_from_slice(&id[SOURCE_AT..SOURCE_AT + 16]);
+    match family {
+        libc::AF_INET => IpAddr::from([v6[0], v6[1], v6[2], v6[3]]),
+        _ => IpAddr::from(v6).to_canonical(),
+    }
 }
 
 /// Returns the kernel's ids of the sockets that do not listen.
