@@ -46,6 +46,13 @@ impl<S: Stack> Pools<S> {
         self.named.get(name).ok_or_else(unknown)
     }
 
+    /// Passes on that the device has another default network.
+    pub(crate) fn change_network(&self, id: u32) {
+        for pool in self.named.values().chain([&self.first]) {
+            pool.stack.change_network(id);
+        }
+    }
+
     /// Closes every connection to every origin. The next ones are opened in `mode`.
     pub(crate) async fn reconnect(&self, mode: Reconnect) {
         for pool in self.named.values().chain([&self.first]) {

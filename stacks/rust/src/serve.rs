@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::pin::pin;
 use std::process::ExitCode;
 
 use bytes::Bytes;
 use driver::protocol::{Action, CallError, Reconnect, Reply, Request, RequestError, Setup, Step};
+use futures_util::future::{Either, select};
 
 use crate::auth::Auth;
 use crate::channel::{ReplySink, RequestReader, open};
@@ -43,7 +45,14 @@ pub fn converse<S: Stack>(
         .build()?;
     runtime.block_on(async {
         let mut session = None;
-        while let Some(line) = requests.next().await {
+        // What came during a run and was no notice.
+        let mut early = None;
+        loop {
+            let next = match early.take() {
+                Some(line) => Some(line),
+                None => requests.next().await,
+            };
+            let Some(line) = next else { break };
             match Request::parse(&line?) {
                 Ok(Request::Hello { .. }) => replies.send(Reply::Hello(S::hello()))?,
                 Ok(Request::Setup(setup)) => match Session::<S>::new(setup).await {
@@ -54,9 +63,28 @@ pub fn converse<S: Stack>(
                     Err(error) => replies.send(error_reply(error))?,
                 },
                 Ok(Request::Run { steps }) => match &session {
-                    Some(session) => session.run(&steps, replies).await?,
+                    Some(session) => {
+                        let run = pin!(session.run(&steps, replies));
+                        let notices = pin!(session.notice(&mut requests));
+                        match select(run, notices).await {
+                            Either::Left((ran, _)) => ran?,
+                            Either::Right((line, run)) => {
+                                run.await?;
+                                match line {
+                                    Some(line) => early = Some(line),
+                                    None => break,
+                                }
+                            }
+                        }
+                    }
                     None => replies.send(failed(&"run came before setup"))?,
                 },
+                // It came after the last step had ended.
+                Ok(Request::Network { id }) => {
+                    if let Some(session) = &session {
+                        session.pools.change_network(id);
+                    }
+                }
                 Ok(Request::Close) => break,
                 Err(RequestError::Unsupported { what }) => {
                     let reason = "this driver does not know it".into();
@@ -117,6 +145,18 @@ impl<S: Stack> Session<S> {
             auth,
             timeout_ns: setup.timeout_ns,
         })
+    }
+
+    /// Passes on each notice of a change of network. Returns the first line that is something else; none at end of
+    /// file.
+    async fn notice(&self, requests: &mut RequestReader) -> Option<io::Result<String>> {
+        loop {
+            let line = requests.next().await?;
+            match line.as_deref().map(Request::parse) {
+                Ok(Ok(Request::Network { id })) => self.pools.change_network(id),
+                _ => return Some(line),
+            }
+        }
     }
 
     async fn run(&self, steps: &[Step], replies: &mut dyn ReplySink) -> io::Result<()> {

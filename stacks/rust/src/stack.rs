@@ -80,6 +80,9 @@ pub trait Stack: Sized + 'static {
 
     /// Discards all session tickets.
     fn discard_tickets(&self);
+
+    /// Learns that the device has another default network. Only called if the driver has the capability `network`.
+    fn change_network(&self, _id: u32) {}
 }
 
 /// The request of a step, which can be sent any number of times; cheap to clone.

@@ -154,6 +154,11 @@ impl Channel {
         }
     }
 
+    /// Waits until there is something to receive, at most until this time, and returns whether there is.
+    pub(crate) fn has_input(&self, until: Instant) -> Result<bool, ChannelError> {
+        Ok(!self.buffer.is_empty() || wait_until_ready(&self.read, PollFlags::IN, until)?)
+    }
+
     /// Writes all of `line`, which ends in a newline.
     pub(crate) fn send_line(
         &self,

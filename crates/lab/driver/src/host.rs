@@ -21,6 +21,26 @@ pub struct Host {
     clock: Clock,
 }
 
+/// What the lab does while a driver follows its steps.
+pub trait Meanwhile {
+    /// Returns when it has to act next; none if nothing is left to do.
+    fn due(&self) -> Option<Instant>;
+
+    /// Acts, and returns the request that the driver is to get, if any.
+    fn act(&mut self) -> Option<Request>;
+}
+
+/// Nothing.
+impl Meanwhile for () {
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+
+    fn act(&mut self) -> Option<Request> {
+        None
+    }
+}
+
 /// How much a driver may make the host buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -119,6 +139,16 @@ impl Host {
     /// Makes the driver follow the steps and collects its rows. All of them must arrive before
     /// `deadline`.
     pub fn run(&mut self, steps: &[Step], deadline: Instant) -> Result<RunAnswer, DriverError> {
+        self.run_meanwhile(steps, deadline, &mut ())
+    }
+
+    /// Does the same, and other things at their times.
+    pub fn run_meanwhile(
+        &mut self,
+        steps: &[Step],
+        deadline: Instant,
+        meanwhile: &mut dyn Meanwhile,
+    ) -> Result<RunAnswer, DriverError> {
         let mut rows = Rows::new(steps, self.clock, monotonic_ns());
         self.send(
             &Request::Run {
@@ -128,6 +158,14 @@ impl Host {
         )?;
         let mut any_row = false;
         loop {
+            while let Some(due) = meanwhile.due().filter(|due| *due < deadline) {
+                if self.channel.has_input(due)? {
+                    break;
+                }
+                if let Some(request) = meanwhile.act() {
+                    self.send(&request, deadline)?;
+                }
+            }
             match self.receive("row or done", deadline)? {
                 (Reply::Row(mut row), read_ns) => {
                     any_row = true;
@@ -157,6 +195,7 @@ impl Host {
             Request::Hello { .. } => "hello",
             Request::Setup(_) => "setup",
             Request::Run { .. } => "run",
+            Request::Network { .. } => "network",
             Request::Close => "close",
         };
         Ok(self.channel.send(request, name, deadline)?)

@@ -47,5 +47,5 @@ mod log_tail;
 
 pub use channel::{Channel, ChannelError, Received, printable};
 pub use error::DriverError;
-pub use host::{Host, Limits, RunAnswer, SetupAnswer};
+pub use host::{Host, Limits, Meanwhile, RunAnswer, SetupAnswer};
 pub use log_reader::LogReader;

@@ -204,6 +204,7 @@ fn cell(((network, block, arm), calls): ((String, u32, String), Vec<Call>)) -> C
             ..Stack::default()
         },
         machine: None,
+        moves: Vec::new(),
         radio: Vec::new(),
         relay: None,
         started_ns: 0,

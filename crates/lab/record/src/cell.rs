@@ -9,6 +9,7 @@ use crate::call::{Call, CallResult};
 use crate::connection::ConnectionSettings;
 use crate::host::Machine;
 use crate::load::Load;
+use crate::moves::Move;
 use crate::radio::RadioChange;
 use crate::timeline::Timeline;
 
@@ -56,6 +57,9 @@ pub struct Cell<C = Vec<Call>> {
     /// How requests reached the user's own server; absent where the lab started one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay: Option<Relay>,
+    /// The moves of the phone to other addresses, in order of time; empty without any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moves: Vec<Move>,
     /// The states of the network's radio in order of time, up to its last one after the cell, as if no packet came any
     /// more; empty without a radio.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -163,6 +167,7 @@ impl<C> Cell<C> {
             stack: self.stack,
             machine: self.machine,
             relay: self.relay,
+            moves: self.moves,
             radio: self.radio,
             started_ns: self.started_ns,
             took_ns: self.took_ns,

@@ -36,6 +36,7 @@ mod merge;
 mod packets;
 mod path;
 mod proof;
+mod moves;
 mod radio;
 mod run;
 mod schema;
@@ -56,6 +57,7 @@ pub use merge::MergeError;
 pub use packets::{LossComparison, PacketSeries};
 pub use path::{CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 pub use proof::Proof;
+pub use moves::Move;
 pub use radio::RadioChange;
 pub use run::{
     Arm, Check, ExternalServer, FORMAT, Group, Level, Network, Planned, PlannedCall, Position, Run,

@@ -270,7 +270,8 @@ pub fn not_for_step(step: &Step) -> Option<(&str, String)> {
         Step::Repeat { steps, .. } | Step::Parallel(steps) => {
             return steps.iter().find_map(not_for_step);
         }
-        Step::Own { .. } | Step::Pause { .. } | Step::Reconnect(_) | Step::Restart => return None,
+        Step::Own { .. } | Step::Pause { .. } | Step::WaitUntil { .. } => return None,
+        Step::Reconnect(_) | Step::Restart => return None,
     };
     Some((
         group,

@@ -27,6 +27,7 @@ mod count;
 mod external;
 mod fault;
 mod load;
+mod moves;
 mod origins;
 mod own;
 mod parse;
@@ -49,6 +50,7 @@ pub use arm_setting::LINUX_CUBIC;
 pub use behaviour::{Access, Behaviour, Connections};
 pub use external::{ExternalServer, ServerUrl, Trust, check_address, not_for_step};
 pub use fault::{ServerFault, server_args};
+pub use moves::Move;
 pub use origins::{MAX_ORIGINS, Origins, Placement};
 pub use own::{Coding, Form, MessageType, OwnRequest, Payload, ReadFile};
 pub use slug::slug;
@@ -94,6 +96,8 @@ pub struct Study {
     pub not_for_lab: Option<ConfigError>,
     /// The steps the app goes through.
     pub workload: Vec<Step>,
+    /// When the phone's addresses change meanwhile, in order of time.
+    pub moves: Vec<Move>,
     /// The content of each file that they name, by its path as they give it.
     pub payload_files: BTreeMap<String, Arc<[u8]>>,
 }
@@ -197,6 +201,11 @@ pub enum Step {
     /// A pause; connections are kept.
     Pause {
         /// Duration in nanoseconds.
+        ns: u64,
+    },
+    /// The next step starts this long after the start of the run, or later.
+    WaitUntil {
+        /// The time in nanoseconds.
         ns: u64,
     },
     /// The next request goes on a new connection.

@@ -126,7 +126,8 @@ fn groups(step: &Step) -> Box<dyn Iterator<Item = &str> + '_> {
         Step::Repeat { steps, .. } | Step::Parallel(steps) => {
             Box::new(steps.iter().flat_map(groups))
         }
-        Step::Pause { .. } | Step::Reconnect(_) | Step::Restart => Box::new(std::iter::empty()),
+        Step::Pause { .. } | Step::WaitUntil { .. } => Box::new(std::iter::empty()),
+        Step::Reconnect(_) | Step::Restart => Box::new(std::iter::empty()),
     }
 }
 

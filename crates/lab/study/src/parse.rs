@@ -15,6 +15,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::external::{ExternalServer, RawServer, ServerUrl};
+use super::moves::{self, RawMove};
 use super::origins::{self, Placement, RawOrigins};
 use super::own::{self, PayloadFiles, ReadFile};
 use super::steps::{RawStep, Surroundings};
@@ -156,6 +157,10 @@ struct RawStudy {
     #[serde(default)]
     #[schemars(with = "Vec<RawStep>")]
     step: Vec<Spanned<RawStep>>,
+    /// When the phone gets other addresses meanwhile.
+    #[serde(default, rename = "move")]
+    #[schemars(with = "Vec<RawMove>")]
+    moves: Vec<Spanned<RawMove>>,
 }
 
 fn default_seed() -> u64 {
@@ -186,6 +191,7 @@ impl RawStudy {
             .collect::<Result<Vec<_>, _>>()?;
         origins::check(&self.origins, &workload, source)?;
         suitability::check_workload(&workload, &arms, &self.arm, source)?;
+        let moves = moves::check(&self.moves, &workload, source)?;
         for (arm, raw) in arms.iter().zip(&self.arm) {
             own::prepare(&mut workload, arm)
                 .map_err(|e| source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)))?;
@@ -217,6 +223,7 @@ impl RawStudy {
             external: None,
             not_for_lab: own::not_for_lab(&surroundings.own_requests.borrow(), source),
             workload,
+            moves,
         };
         if let Some(server) = external {
             study.use_external(server);

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
-use client::{Engine, Error, Fault, Identity, Policy, Progress, Trust};
+use client::{
+    Engine, Error, Fault, Identity, Network, NetworkId, NetworkKind, Policy, Progress, Trust,
+};
 use driver::clock::{monotonic_of, monotonic_resolution_ns};
 use driver::protocol::{
     self, CallError, Capability, Clock, ErrorKind, Hello, Protocol, Reconnect, Setup, VERSION,
@@ -62,6 +64,7 @@ impl Stack for Client {
                 Capability::Policy,
                 Capability::Fetch,
                 Capability::Coding,
+                Capability::Network,
             ],
             clock: Clock::Monotonic,
             resolution_ns: monotonic_resolution_ns(),
@@ -204,6 +207,16 @@ impl Stack for Client {
 
     fn discard_tickets(&self) {
         self.engine.forget_sessions();
+    }
+
+    fn change_network(&self, id: u32) {
+        let mut bytes = [0; 16];
+        bytes[..4].copy_from_slice(&id.to_le_bytes());
+        self.engine.network(Some(Network {
+            id: NetworkId(bytes),
+            kind: NetworkKind::Cellular,
+            metered: false,
+        }));
     }
 }
 

@@ -36,7 +36,7 @@ impl Request {
                 let steps = value.get("steps").and_then(Value::as_array);
                 steps.into_iter().flatten().try_for_each(check_step)?;
             }
-            "hello" | "close" => {}
+            "hello" | "network" | "close" => {}
             other => return Err(unsupported("request", other)),
         }
         serde_json::from_value(value).map_err(malformed)

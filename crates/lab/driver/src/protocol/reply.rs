@@ -106,6 +106,8 @@ pub enum Capability {
     Fetch,
     /// Encoding and decoding within the `fetch` step.
     Coding,
+    /// Being notified of a change of the default network.
+    Network,
 }
 
 impl Capability {
@@ -131,6 +133,7 @@ impl Capability {
             Self::Policy => "policy",
             Self::Fetch => "fetch",
             Self::Coding => "coding",
+            Self::Network => "network",
         }
     }
 }

@@ -28,6 +28,12 @@ pub enum Request {
         /// The steps, ordered by id.
         steps: Vec<Step>,
     },
+    /// Notifies the driver, during a run, that the device has another default network, as an operating system notifies
+    /// apps. Not answered. Only sent to drivers with the capability `network`.
+    Network {
+        /// Identifies the network, from 1; before the first notice there was another one.
+        id: u32,
+    },
     /// Ends the conversation: the driver closes everything and exits with 0. Not answered.
     Close,
 }

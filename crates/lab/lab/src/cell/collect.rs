@@ -24,6 +24,7 @@ pub(super) struct RunOutput {
     pub(super) hello: Hello,
     pub(super) startup_ns: u64,
     pub(super) rows: Vec<Row>,
+    pub(super) moves: Vec<record::Move>,
     pub(super) window: Window,
     pub(super) tap: Vec<TapRecord>,
     /// CLOCK_MONOTONIC when the steps were sent.
@@ -89,6 +90,7 @@ pub(super) fn collect(
         rows: output.rows,
         log,
         relay: travelled.map(|travelled| travelled.relay),
+        moves: output.moves,
         radio: Vec::new(),
         tap: output.tap,
         started_ns: output.run_ns,

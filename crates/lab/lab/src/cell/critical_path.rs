@@ -13,13 +13,15 @@ use record::server_log::ServerEvent;
 use super::call_path::Recorder;
 use super::concurrent::concurrent;
 use super::measured::Measured;
+use super::moves::across;
 
 /// TLS 1.2 as rustls names it.
 const TLS_1_2: &str = "TLSv1_2";
 
 /// Gives every call that succeeded its parts, and its path if paths are kept. Clients with a clock of their own get
 /// none, and connections whose port neither end reports. Neither do concurrent calls of a connection whose server does
-/// not log when it responded: packets do not show which response they carry.
+/// not log when it responded: packets do not show which response they carry. Nor do calls that a move of the phone
+/// concerns, whose packets may have had several ports.
 pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_paths: bool) {
     if measured.clock != Clock::Monotonic {
         return;
@@ -35,9 +37,11 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
     };
     let samples = samples(&measured.log);
     let concurrent = concurrent(&measured.calls);
+    let across = across(measured.rows.iter(), &measured.moves, measured.started_ns);
     let mut recorder = keeps_paths.then(|| Recorder::new(&measured.tap));
     for call in &mut measured.calls {
-        let Some(&row) = rows.get(&call.id).filter(|_| call.result == CallResult::Ok) else {
+        let is_explained = call.result == CallResult::Ok && !across.contains(&call.id);
+        let Some(&row) = rows.get(&call.id).filter(|_| is_explained) else {
             continue;
         };
         let Some(request) = request(row, &log, network, &measured.window, &samples) else {

@@ -17,6 +17,8 @@ pub(crate) struct Measured {
     pub(crate) relay: Option<record::Relay>,
     /// The driver's clock.
     pub(crate) clock: Clock,
+    /// The moves of the phone to other addresses.
+    pub(crate) moves: Vec<record::Move>,
     /// The states of the network's radio.
     pub(crate) radio: Vec<record::RadioChange>,
     pub(crate) connections: Vec<ConnectionSettings>,

@@ -16,6 +16,7 @@ pub(crate) mod external;
 mod first_flight;
 mod load;
 pub(crate) mod measured;
+mod moves;
 mod own_files;
 pub(crate) mod packets;
 pub(crate) mod process;
@@ -35,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use driver::manifest::Certificate;
-use driver::protocol::{Hello, Row, Setup};
+use driver::protocol::{Capability, Hello, Row, Setup};
 use driver::{RunAnswer, SetupAnswer};
 use link::Network;
 use link::tap::TapRecord;
@@ -56,7 +57,7 @@ use error::CellError;
 use exclusion::{Access, Permit};
 use external::External;
 use measured::Measured;
-use processes::Processes;
+use processes::{Moves, Processes};
 use radio::radio;
 use scratch::Scratch;
 use server_process::{ServerOptions, ServerProcess};
@@ -80,6 +81,8 @@ pub(crate) struct CellRun<'a> {
     pub(crate) link_seed: u64,
     pub(crate) arm: &'a Arm,
     pub(crate) workload: &'a Workload,
+    /// What happens to the phone meanwhile.
+    pub(crate) moves: &'a [study::Move],
     /// Seed of the exchanged messages.
     pub(crate) seed: u64,
     pub(crate) timeout_ns: u64,
@@ -113,6 +116,7 @@ struct Prepared<'a> {
 /// What the window measured.
 struct Steps {
     rows: Vec<Row>,
+    moves: Vec<record::Move>,
     window: Window,
     tap: Vec<TapRecord>,
     run_ns: u64,
@@ -131,6 +135,10 @@ impl CellRun<'_> {
             && let Some(reason) = ExternalServer::unsupported(self.arm)
         {
             return Err(CellError::Unsupported(reason.to_owned()));
+        }
+        if self.external.is_some() && !self.moves.is_empty() {
+            let reason = "a [[move]] needs a server of the lab".to_owned();
+            return Err(CellError::Unsupported(reason));
         }
         let key = stack.key(self.arm.key).map_err(CellError::Unsupported)?;
         let scratch = Scratch::new(bench::driver_user(context.bench))
@@ -253,7 +261,8 @@ impl CellRun<'_> {
         let measured = set_up.and_then(|(hello, setup)| {
             let startup_ns = processes.running()?.spawned.elapsed().as_nanos() as u64;
             let permit = context.access.for_measuring(permit);
-            let steps = self.run_steps(context.bench, &mut processes, &setup);
+            let notifies = hello.capabilities.contains(&Capability::Network);
+            let steps = self.run_steps(context.bench, &mut processes, &setup, notifies);
             drop(permit);
             Ok((hello, startup_ns, steps?))
         });
@@ -268,6 +277,7 @@ impl CellRun<'_> {
             hello,
             startup_ns,
             rows: steps.rows,
+            moves: steps.moves,
             window: steps.window,
             tap: steps.tap,
             run_ns: steps.run_ns,
@@ -284,6 +294,7 @@ impl CellRun<'_> {
         bench: &mut Bench,
         processes: &mut Processes<'_>,
         setup: &Setup,
+        notifies: bool,
     ) -> Result<Steps, CellError> {
         bench.set_capture(self.captures.frame_bytes())?;
         // A driver that goes on sending is not waited for: its packets are counted as stray.
@@ -292,11 +303,16 @@ impl CellRun<'_> {
         let started = Instant::now();
         let run_ns = monotonic_ns();
         let deadline = || Instant::now() + self.run_limit();
-        let answer = processes.follow(bench, self.workload, setup, deadline);
+        let moves = Moves {
+            planned: self.moves,
+            notifies,
+        };
+        let answer = processes.follow(bench, self.workload, moves, setup, deadline);
         let took_ns = started.elapsed().as_nanos() as u64;
         let window = bench.end_window()?;
         self.captures.keep_frames(bench)?;
-        let rows = match answer? {
+        let (answer, moves) = answer?;
+        let rows = match answer {
             RunAnswer::Rows(rows) => rows,
             RunAnswer::Unsupported { what, reason } => {
                 return Err(CellError::Unsupported(format!("{what}: {reason}")));
@@ -305,6 +321,7 @@ impl CellRun<'_> {
         let tap = bench.tap()?;
         Ok(Steps {
             rows,
+            moves,
             window,
             tap,
             run_ns,

@@ -10,6 +10,7 @@ use study::plan::Workload;
 
 use super::driver_process::{DriverProcess, Exited};
 use super::error::CellError;
+use super::moves::Mover;
 use super::process::STARTUP_LIMIT;
 use super::scratch::Scratch;
 use crate::bench;
@@ -24,6 +25,14 @@ pub(super) struct Processes<'a> {
     running: Option<DriverProcess>,
     /// CPU of those that a restart has ended.
     ended_cpu_ns: u64,
+}
+
+/// What happens to the phone while its driver follows the workload.
+#[derive(Clone, Copy)]
+pub(super) struct Moves<'a> {
+    pub(super) planned: &'a [study::Move],
+    /// Whether the driver can be notified of them.
+    pub(super) notifies: bool,
 }
 
 /// A driver whose processes have all ended.
@@ -59,25 +68,33 @@ impl<'a> Processes<'a> {
     }
 
     /// Has the driver follow the workload, each part of it in a process of its own. All rows of a part must arrive
-    /// before the `deadline` that is taken when the part is sent.
+    /// before the `deadline` that is taken when the part is sent. Returns the moves that the phone made meanwhile, too.
     pub(super) fn follow(
         &mut self,
         bench: &mut Bench,
         workload: &Workload,
+        moves: Moves<'_>,
         setup: &Setup,
         deadline: impl Fn() -> Instant,
-    ) -> Result<RunAnswer, CellError> {
+    ) -> Result<(RunAnswer, Vec<record::Move>), CellError> {
         let mut all = Vec::new();
+        let mut made = Vec::new();
         for (number, steps) in workload.by_process().enumerate() {
             if number > 0 {
                 self.restart(bench, setup)?;
             }
-            match self.running()?.host.run(steps, deadline())? {
+            // A study with moves has no restart.
+            let mut mover = Mover::new(bench, moves.planned, moves.notifies);
+            let host = &mut self.running()?.host;
+            match host.run_meanwhile(steps, deadline(), &mut mover)? {
                 RunAnswer::Rows(rows) => renumber_connections(&mut all, rows),
-                unsupported @ RunAnswer::Unsupported { .. } => return Ok(unsupported),
+                unsupported @ RunAnswer::Unsupported { .. } => {
+                    return Ok((unsupported, Vec::new()));
+                }
             }
+            made.extend(mover.finish()?);
         }
-        Ok(RunAnswer::Rows(all))
+        Ok((RunAnswer::Rows(all), made))
     }
 
     /// Ends the process and sets up another in the same home.

@@ -227,6 +227,7 @@ impl<'a> Conformance<'a> {
             link_seed: 1,
             arm: &arm,
             workload: &workload,
+            moves: &[],
             seed: 1,
             timeout_ns: trial.timeout_ns,
             server: ServerOptions {

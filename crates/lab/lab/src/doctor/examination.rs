@@ -108,6 +108,7 @@ impl<'a> Examination<'a> {
             link_seed: 1,
             arm: &arm,
             workload,
+            moves: &[],
             seed: 1,
             timeout_ns: TIMEOUT_NS,
             server,

@@ -81,6 +81,7 @@ impl Attempt<'_> {
             connections: Vec::new(),
             stack: Stack::default(),
             machine: None,
+            moves: Vec::new(),
             radio: Vec::new(),
             relay: None,
             started_ns,

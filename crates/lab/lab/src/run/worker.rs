@@ -98,6 +98,7 @@ impl<'a> Worker<'a> {
             link_seed: attempt.block.link_seed,
             arm,
             workload: &plan.workload_in(attempt.block, attempt.cell.arm),
+            moves: &study.moves,
             seed: study.seed,
             timeout_ns: study.timeout_ns,
             server: ServerOptions {
@@ -178,6 +179,7 @@ impl<'a> Worker<'a> {
         cell.connections = m.connections;
         cell.stack = m.stack;
         cell.relay = m.relay;
+        cell.moves = m.moves;
         cell.radio = m.radio;
         cell.started_ns = m.started_ns;
         cell.took_ns = m.took_ns;

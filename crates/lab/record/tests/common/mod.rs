@@ -194,6 +194,11 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
             cores: 2,
         }),
         relay: None,
+        moves: vec![record::Move {
+            at_ns: 2_000_000,
+            left_ns: None,
+            signalled: true,
+        }],
         radio: vec![RadioChange {
             at_ns: 0,
             state: "idle".to_owned(),

@@ -392,6 +392,7 @@ fn cell(arm: &Invented, planned: &Planned, calls: Vec<Call>, cpu_ns: u64) -> Cel
         },
         machine: None,
         relay: None,
+        moves: Vec::new(),
         radio: Vec::new(),
         started_ns: 1,
         took_ns: 3_000_000_000,

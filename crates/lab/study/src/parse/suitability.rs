@@ -54,6 +54,12 @@ pub(super) fn check_workload(
             "`restart` does not go with `for_s`, whose times count from the start of the run",
         ));
     }
+    if restarts && any_step(workload, &|step| matches!(step, Step::WaitUntil { .. })) {
+        return Err(source.error(
+            &(0..0),
+            "`restart` does not go with `wait_until_ms`, whose time counts from the start of the run",
+        ));
+    }
     if let Some(reason) = check_loads(workload) {
         return Err(source.error(&(0..0), reason));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use driver::protocol::Action;
+use driver::protocol::{Action, Start};
 use link::{Network, PathSpec};
 use messages::{Codec, Format, Name};
 use record::Position;
@@ -136,6 +136,9 @@ pub fn estimate_ns(workload: &Workload, pipe: &Pipe) -> u64 {
         }
         let (mut round_trips, mut down, mut up, mut pause_ns) = (0, 0, 0, 0);
         for step in at_once {
+            if let Some(Start::AtNs(at_ns)) = step.start {
+                total = at_ns.max(total);
+            }
             let mut trips = 1;
             match &step.action {
                 Action::Call { .. } => {}
@@ -218,6 +221,14 @@ mod tests {
         // The pipe holds less than the initial window, so there is no slow start.
         assert_eq!(estimate(&[get(125_000, 1)], &NARROW), 30 * MS + 1000 * MS);
         assert_eq!(estimate(&[get(125_000, 2)], &NARROW), 40 * MS + 2000 * MS);
+    }
+
+    #[test]
+    fn a_step_waits_for_its_time_but_not_longer() {
+        let at = |ns| [get(125_000, 1), Step::WaitUntil { ns }, get(0, 1)];
+        let rest_ns = 10 * MS + 1;
+        assert_eq!(estimate(&at(5000 * MS), &NARROW), 5000 * MS + rest_ns);
+        assert_eq!(estimate(&at(500 * MS), &NARROW), 1030 * MS + rest_ns);
     }
 
     #[test]

@@ -206,6 +206,10 @@ impl Expansion {
                 self.origin = None;
             }
             Step::Pause { ns } => self.push(start, None, Action::Pause { ns: *ns }),
+            // A pause, if a short one: a pause of 0 ns is an empty slot.
+            Step::WaitUntil { ns } => {
+                self.push(Some(Start::AtNs(*ns)), None, Action::Pause { ns: 1 });
+            }
             Step::Reconnect(mode) => {
                 let mode = self.behaviour.reconnect(*mode);
                 self.push(start, None, Action::Reconnect { mode });

@@ -201,6 +201,7 @@ mod tests {
             stack: record::Stack::default(),
             machine: Some(machine(BOOT)),
             relay: None,
+            moves: Vec::new(),
             radio: Vec::new(),
             started_ns: 1000,
             took_ns: 10,

@@ -128,6 +128,14 @@ fn single(
             let ns = to_ns(&ms, 1e6, "pause_ms", source).map_err(|e| fail(e.message))?;
             Ok(Step::Pause { ns })
         }
+        "wait_until_ms" if depth > 0 => Err(fail(
+            "`wait_until_ms` is for steps of their own, not inside repeat or parallel".to_owned(),
+        )),
+        "wait_until_ms" => {
+            let ms = Spanned::new(span.clone(), raw.wait_until_ms.map_or(0.0, f64::from));
+            let ns = to_ns(&ms, 1e6, "wait_until_ms", source).map_err(|e| fail(e.message))?;
+            Ok(Step::WaitUntil { ns })
+        }
         "reconnect" => Ok(Step::Reconnect(raw.reconnect.unwrap_or(Reconnect::Cold))),
         "restart" => Ok(Step::Restart),
         "repeat" => {

@@ -44,6 +44,8 @@ pub(super) struct RawStep {
     submit: Option<String>,
     /// Waits: milliseconds, or text such as "3s".
     pause_ms: Option<Ms>,
+    /// Waits until so long after the start of the run: milliseconds, or text such as "3s".
+    wait_until_ms: Option<Ms>,
     /// The next request goes on a new connection.
     reconnect: Option<Reconnect>,
     /// The driver's process ends and another starts with what the first has stored.
@@ -128,6 +130,7 @@ impl RawStep {
             ("exchange", self.exchange.is_some()),
             ("submit", self.submit.is_some()),
             ("pause_ms", self.pause_ms.is_some()),
+            ("wait_until_ms", self.wait_until_ms.is_some()),
             ("reconnect", self.reconnect.is_some()),
             ("restart", self.restart),
             ("repeat", self.repeat.is_some()),

@@ -1,0 +1,182 @@
+//! Moves the phone while the driver follows its steps, and keeps what was done when.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use driver::Meanwhile;
+use driver::clock::monotonic_ns;
+use driver::protocol::{Request, Row};
+use pump::{Bench, BenchError};
+use study::Move;
+
+use super::error::CellError;
+
+/// The moves of a run.
+pub(super) struct Mover<'a> {
+    bench: &'a mut Bench,
+    /// Whether the driver can be notified.
+    notifies: bool,
+    begun: Instant,
+    begun_ns: u64,
+    ahead: VecDeque<Act>,
+    done: Vec<record::Move>,
+    failed: Option<BenchError>,
+}
+
+/// One of the two halves of a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    /// The phone gets other addresses.
+    Arrive(Move),
+    /// It loses the former ones.
+    Leave(Move),
+}
+
+impl Act {
+    /// Returns its time from the start of the run.
+    fn at_ns(self) -> u64 {
+        match self {
+            Act::Arrive(of) => of.at_ns,
+            Act::Leave(of) => of.over_ns(),
+        }
+    }
+}
+
+impl<'a> Mover<'a> {
+    /// Prepares the moves of a run that begins now.
+    pub(super) fn new(bench: &'a mut Bench, moves: &[Move], notifies: bool) -> Mover<'a> {
+        let acts = moves.iter().flat_map(|of| match of.overlap_ns {
+            0 => vec![Act::Arrive(*of)],
+            _ => vec![Act::Arrive(*of), Act::Leave(*of)],
+        });
+        Mover {
+            bench,
+            notifies,
+            begun: Instant::now(),
+            begun_ns: monotonic_ns(),
+            ahead: acts.collect(),
+            done: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Returns the moves that were made. Fails if one could not be made, or if the steps had ended before.
+    pub(super) fn finish(self) -> Result<Vec<record::Move>, CellError> {
+        if let Some(error) = self.failed {
+            return Err(error.into());
+        }
+        let missed = self.ahead.iter().find(|act| matches!(act, Act::Arrive(_)));
+        if let Some(missed) = missed {
+            return Err(CellError::Failed(format!(
+                "the last step ended {} ms after the start, before the move at {} ms",
+                self.begun.elapsed().as_millis(),
+                missed.at_ns() / 1_000_000,
+            )));
+        }
+        Ok(self.done)
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.begun_ns)
+    }
+
+    fn do_act(&mut self, act: Act) -> Result<Option<Request>, BenchError> {
+        let of = match act {
+            Act::Leave(of) => {
+                self.bench.leave_addresses(of.abort_tcp)?;
+                let left_ns = self.elapsed_ns();
+                if let Some(last) = self.done.last_mut() {
+                    last.left_ns = Some(left_ns);
+                }
+                return Ok(None);
+            }
+            Act::Arrive(of) => of,
+        };
+        self.bench.move_client()?;
+        if of.overlap_ns == 0 {
+            self.bench.leave_addresses(of.abort_tcp)?;
+        }
+        let signalled = of.signal && self.notifies;
+        let at_ns = self.elapsed_ns();
+        self.done.push(record::Move {
+            at_ns,
+            left_ns: (of.overlap_ns == 0).then_some(at_ns),
+            signalled,
+        });
+        Ok(signalled.then_some(Request::Network {
+            id: self.done.len() as u32,
+        }))
+    }
+}
+
+impl Meanwhile for Mover<'_> {
+    fn due(&self) -> Option<Instant> {
+        let next = self.ahead.front()?;
+        Some(self.begun + Duration::from_nanos(next.at_ns()))
+    }
+
+    fn act(&mut self) -> Option<Request> {
+        let act = self.ahead.pop_front()?;
+        self.do_act(act).unwrap_or_else(|error| {
+            self.ahead.clear();
+            self.failed = Some(error);
+            None
+        })
+    }
+}
+
+/// Returns the ids of the calls that a move concerns: those under way during one, and all that end after one on a
+/// connection from before it, which may have changed its address and port. The moves' times count from `begun_ns`.
+pub(super) fn across<'a>(
+    rows: impl Iterator<Item = &'a Row> + Clone,
+    moves: &[record::Move],
+    begun_ns: u64,
+) -> BTreeSet<u32> {
+    let mut first_used: BTreeMap<u32, u64> = BTreeMap::new();
+    for row in rows.clone() {
+        let first_ns = first_used.entry(row.connection).or_insert(row.start_ns);
+        *first_ns = row.start_ns.min(*first_ns);
+    }
+    let is_across = |row: &Row| {
+        let since_ns = first_used[&row.connection];
+        // A move takes a while: it begins before its time.
+        let during = |of: &record::Move| (since_ns..=row.end_ns).contains(&(begun_ns + of.at_ns));
+        moves.iter().any(during)
+    };
+    let rows = rows.filter(|row| is_across(row));
+    rows.map(|row| row.id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: u32, connection: u32, start_ns: u64, end_ns: u64) -> Row {
+        Row {
+            id,
+            connection,
+            start_ns,
+            end_ns,
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn a_move_concerns_what_is_under_way_and_what_is_older() {
+        let rows = [
+            row(1, 1, 1_010, 1_020),
+            row(2, 1, 1_030, 1_060),
+            row(3, 1, 1_070, 1_080),
+            row(4, 2, 1_090, 1_095),
+            row(5, 3, 1_040, 1_099),
+        ];
+        let moves = [record::Move {
+            at_ns: 50,
+            left_ns: None,
+            signalled: true,
+        }];
+        let found = across(rows.iter(), &moves, 1_000);
+        assert_eq!(found, [2, 3, 5].into());
+        assert!(across(rows.iter(), &[], 1_000).is_empty());
+    }
+}
