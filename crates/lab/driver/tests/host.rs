@@ -8,8 +8,8 @@ use std::os::fd::OwnedFd;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use driver::protocol::{Action, Clock, Codec, Protocol, Setup, Step};
-use driver::{ChannelError, DriverError, Host, Limits, RunAnswer, SetupAnswer};
+use driver::protocol::{Action, Clock, Codec, Protocol, Request, Setup, Step};
+use driver::{ChannelError, DriverError, Host, Limits, Meanwhile, RunAnswer, SetupAnswer};
 
 const HELLO: &str = r#"{"type":"hello","version":2,"stack":"scripted","stack_version":"1","tls":"none","protocols":["h2"],"capabilities":[],"clock":"own","resolution_ns":1,"phases":{},"colour":"green"}"#;
 const READY: &str = r#"{"type":"ready"}"#;
@@ -89,6 +89,41 @@ fn run(answer: &str) -> Result<RunAnswer, DriverError> {
     let outcome = host.run(&steps(), deadline());
     thread.join().unwrap();
     outcome
+}
+
+/// Acts every 5 ms: three times for itself, then twice for the driver.
+struct Acts {
+    due: Instant,
+    done: u32,
+}
+
+impl Meanwhile for Acts {
+    fn due(&self) -> Option<Instant> {
+        (self.done < 5).then_some(self.due)
+    }
+
+    fn act(&mut self) -> Option<Request> {
+        assert!(self.due <= Instant::now());
+        self.due += Duration::from_millis(5);
+        self.done += 1;
+        (self.done > 3).then_some(Request::Network { id: self.done })
+    }
+}
+
+#[test]
+fn other_things_happen_while_a_driver_follows_its_steps() {
+    let (hello, done) = (format!("{HELLO}\n"), format!("{FAILED_CALL}\n{DONE}\n"));
+    // It answers `run` when both notices have come.
+    let (mut host, thread) = scripted(&[&hello, "", "", &done]);
+    host.hello(deadline()).unwrap();
+    let mut acts = Acts {
+        due: Instant::now(),
+        done: 0,
+    };
+    let answer = host.run_meanwhile(&steps(), deadline(), &mut acts).unwrap();
+    thread.join().unwrap();
+    assert!(matches!(answer, RunAnswer::Rows(rows) if rows.len() == 1));
+    assert_eq!(acts.done, 5);
 }
 
 #[track_caller]

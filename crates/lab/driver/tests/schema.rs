@@ -41,7 +41,10 @@ fn schema_has_every_message_type() {
         };
         variants.iter().filter_map(tag).collect::<Vec<_>>()
     };
-    assert_eq!(tags("Request"), ["hello", "setup", "run", "network", "close"]);
+    assert_eq!(
+        tags("Request"),
+        ["hello", "setup", "run", "network", "close"]
+    );
     assert_eq!(
         tags("Reply"),
         ["hello", "ready", "unsupported", "row", "done", "failed"]

@@ -1,5 +1,7 @@
 //! A bench, as its owner uses it.
 
+mod moves;
+
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -144,21 +146,6 @@ impl Bench {
         self.connection
             .request(&Request::SetNetwork { network, seed }, &[])
             .map(drop)
-    }
-
-    /// Gives the client other addresses, from which every socket sends that is not bound to one. The former addresses
-    /// stay until [`Bench::leave_addresses`]. Sockets opened from now on get ports that no earlier one has. The first
-    /// addresses come back with [`Bench::set_network`].
-    pub fn move_client(&mut self) -> Result<(), BenchError> {
-        let request = Request::MoveClient;
-        self.connection.request(&request, &[]).map(drop)
-    }
-
-    /// Takes all former addresses from the client. The link drops what comes from them and what is sent to them. TCP
-    /// sockets stay open unless `abort_tcp` closes those that are bound to such an address.
-    pub fn leave_addresses(&mut self, abort_tcp: bool) -> Result<(), BenchError> {
-        let request = Request::LeaveAddresses { abort_tcp };
-        self.connection.request(&request, &[]).map(drop)
     }
 
     /// Sets the congestion control of new TCP connections at both ends.

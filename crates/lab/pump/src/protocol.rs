@@ -51,6 +51,8 @@ pub(crate) enum Request {
     SetCongestion {
         name: String,
     },
+    /// Counts the packets that the client has sent since the window began.
+    SentByClient,
     /// The client takes the next addresses.
     MoveClient,
     /// The client gives up all addresses but the last.
@@ -116,6 +118,7 @@ pub(crate) enum Reply {
     Done,
     Settled(bool),
     OpenPorts(usize),
+    SentByClient(u64),
     Sandbox(SandboxId),
     /// With the descriptor that its [`ProcessEvent`]s are written to.
     Spawned {

@@ -64,8 +64,10 @@ fn a_socket_of_no_address_goes_on_from_the_next_one() {
         let far = udp(&mut bench, Side::Server, to, PORT);
         let port = near.local_addr().unwrap().port();
         let own = |addresses: Addresses| SocketAddr::new(addresses.all()[index], port);
+        assert_eq!(bench.sent_by_client().unwrap(), 0);
         near.send_to(&INITIAL, (to, PORT)).unwrap();
         assert_eq!(receive(&far), (INITIAL.to_vec(), own(first)));
+        assert_eq!(bench.sent_by_client().unwrap(), 1);
 
         bench.move_client().unwrap();
         near.send_to(&SHORT, (to, PORT)).unwrap();

@@ -40,8 +40,8 @@ impl StepCount {
                 // Its steps have a limit of their own.
                 Step::Load { request, .. } => StepCount::of(std::slice::from_ref(request)),
                 Step::At { step, .. } => StepCount::of(std::slice::from_ref(step)),
-                Step::Pause { .. } | Step::WaitUntil { .. } => ONE_STEP,
-                Step::Reconnect(_) | Step::Restart => ONE_STEP,
+                Step::Pause { .. } | Step::Reconnect(_) | Step::Restart => ONE_STEP,
+                Step::WaitUntil { .. } => ONE_STEP.times(2),
                 Step::Repeat { times, steps } => StepCount::of(steps).times(*times),
                 Step::Parallel(steps) => StepCount::of(steps),
             };

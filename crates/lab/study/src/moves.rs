@@ -14,7 +14,7 @@ const MAX_MOVES: usize = 8;
 /// The phone's addresses change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// When, from the start of the run.
+    /// When, from the client's first packet.
     pub at_ns: u64,
     /// For how long the former addresses still work.
     pub overlap_ns: u64,
@@ -35,7 +35,7 @@ impl Move {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawMove {
-    /// When the phone gets another address: milliseconds from the start of the run, or text such as "3s".
+    /// When the phone gets another address: milliseconds from its first packet, or text such as "3s".
     #[schemars(with = "Ms")]
     at_ms: Spanned<Ms>,
     /// For how long the former address still works: milliseconds, or text; by default not at all.
@@ -77,7 +77,7 @@ pub(super) fn check(
     match raw.first() {
         Some(first) if restarts(workload) => Err(source.error(
             &first.span(),
-            "a move does not go with `restart`: its time counts from the start of the only run",
+            "a move does not go with `restart`: its time counts from the first packet of the only process",
         )),
         _ => Ok(moves),
     }
@@ -177,7 +177,7 @@ mod tests {
                 3,
                 "a move does not go with `restart`",
             ),
-            (&many, 26, "a study has at most 8 moves"),
+            (&many, 17, "a study has at most 8 moves"),
         ] {
             let text = text.trim_start();
             let error = study(&format!("\n{text}\n")).unwrap_err();

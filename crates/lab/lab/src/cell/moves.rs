@@ -11,13 +11,19 @@ use study::Move;
 
 use super::error::CellError;
 
-/// The moves of a run.
+/// How often to look for the client's first packet.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// The moves of a run. Their times count from the client's first packet: drivers take their steps up at different
+/// speeds.
 pub(super) struct Mover<'a> {
     bench: &'a mut Bench,
     /// Whether the driver can be notified.
     notifies: bool,
     begun: Instant,
     begun_ns: u64,
+    /// When the client's first packet was seen.
+    first_packet: Option<Instant>,
     ahead: VecDeque<Act>,
     done: Vec<record::Move>,
     failed: Option<BenchError>,
@@ -33,7 +39,7 @@ enum Act {
 }
 
 impl Act {
-    /// Returns its time from the start of the run.
+    /// Returns its time from the client's first packet.
     fn at_ns(self) -> u64 {
         match self {
             Act::Arrive(of) => of.at_ns,
@@ -54,6 +60,7 @@ impl<'a> Mover<'a> {
             notifies,
             begun: Instant::now(),
             begun_ns: monotonic_ns(),
+            first_packet: None,
             ahead: acts.collect(),
             done: Vec::new(),
             failed: None,
@@ -67,9 +74,10 @@ impl<'a> Mover<'a> {
         }
         let missed = self.ahead.iter().find(|act| matches!(act, Act::Arrive(_)));
         if let Some(missed) = missed {
+            let since = self.first_packet.unwrap_or(self.begun);
             return Err(CellError::Failed(format!(
-                "the last step ended {} ms after the start, before the move at {} ms",
-                self.begun.elapsed().as_millis(),
+                "the last step ended {} ms after the first packet, before the move at {} ms",
+                since.elapsed().as_millis(),
                 missed.at_ns() / 1_000_000,
             )));
         }
@@ -78,6 +86,13 @@ impl<'a> Mover<'a> {
 
     fn elapsed_ns(&self) -> u64 {
         monotonic_ns().saturating_sub(self.begun_ns)
+    }
+
+    fn look_for_first_packet(&mut self) -> Result<(), BenchError> {
+        if self.bench.sent_by_client()? > 0 {
+            self.first_packet = Some(Instant::now());
+        }
+        Ok(())
     }
 
     fn do_act(&mut self, act: Act) -> Result<Option<Request>, BenchError> {
@@ -93,14 +108,14 @@ impl<'a> Mover<'a> {
             Act::Arrive(of) => of,
         };
         self.bench.move_client()?;
+        let at_ns = self.elapsed_ns();
         if of.overlap_ns == 0 {
             self.bench.leave_addresses(of.abort_tcp)?;
         }
         let signalled = of.signal && self.notifies;
-        let at_ns = self.elapsed_ns();
         self.done.push(record::Move {
             at_ns,
-            left_ns: (of.overlap_ns == 0).then_some(at_ns),
+            left_ns: (of.overlap_ns == 0).then(|| self.elapsed_ns()),
             signalled,
         });
         Ok(signalled.then_some(Request::Network {
@@ -112,12 +127,21 @@ impl<'a> Mover<'a> {
 impl Meanwhile for Mover<'_> {
     fn due(&self) -> Option<Instant> {
         let next = self.ahead.front()?;
-        Some(self.begun + Duration::from_nanos(next.at_ns()))
+        Some(match self.first_packet {
+            Some(first) => first + Duration::from_nanos(next.at_ns()),
+            None => Instant::now() + POLL_INTERVAL,
+        })
     }
 
     fn act(&mut self) -> Option<Request> {
-        let act = self.ahead.pop_front()?;
-        self.do_act(act).unwrap_or_else(|error| {
+        let done = match self.first_packet {
+            None => self.look_for_first_packet().map(|()| None),
+            Some(_) => {
+                let act = self.ahead.pop_front()?;
+                self.do_act(act)
+            }
+        };
+        done.unwrap_or_else(|error| {
             self.ahead.clear();
             self.failed = Some(error);
             None

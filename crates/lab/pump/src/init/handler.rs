@@ -156,6 +156,10 @@ impl RequestHandler {
                 self.restart_link()?;
                 done
             }
+            Request::SentByClient => {
+                let packets = self.windows.sent_by(&self.endpoints[0])?;
+                Ok((Reply::SentByClient(packets), None))
+            }
             Request::MoveClient => {
                 let (mtu, left) = (self.network.mtu, self.link.left_addresses());
                 (self.moves).move_client(&self.endpoints, mtu, &self.congestion, left)?;

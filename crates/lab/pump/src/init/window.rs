@@ -94,6 +94,14 @@ impl WindowRecorder {
         Ok(window)
     }
 
+    /// Returns the number of packets that the client has sent since the window began.
+    pub(super) fn sent_by(&self, client: &Endpoint) -> io::Result<u64> {
+        let start = self.start.as_ref();
+        let start = start.ok_or_else(|| io::Error::other("no window has begun"))?;
+        let sent = client.interface_counters()?.tx_packets;
+        Ok(sent.saturating_sub(start.interfaces.client.tx_packets))
+    }
+
     /// Discards all windows, since their link has been stopped.
     pub(super) fn reset(&mut self) {
         *self = WindowRecorder::default();

@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_step_waits_for_its_time_but_not_longer() {
         let at = |ns| [get(125_000, 1), Step::WaitUntil { ns }, get(0, 1)];
-        let rest_ns = 10 * MS + 1;
+        let rest_ns = 10 * MS + 2;
         assert_eq!(estimate(&at(5000 * MS), &NARROW), 5000 * MS + rest_ns);
         assert_eq!(estimate(&at(500 * MS), &NARROW), 1030 * MS + rest_ns);
     }

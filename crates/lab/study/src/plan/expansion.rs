@@ -206,9 +206,11 @@ impl Expansion {
                 self.origin = None;
             }
             Step::Pause { ns } => self.push(start, None, Action::Pause { ns: *ns }),
-            // A pause, if a short one: a pause of 0 ns is an empty slot.
+            // The second one waits for every earlier step, too. They last 1 ns, since pauses of 0 ns are empty slots.
             Step::WaitUntil { ns } => {
-                self.push(Some(Start::AtNs(*ns)), None, Action::Pause { ns: 1 });
+                let shortest = Action::Pause { ns: 1 };
+                self.push(Some(Start::AtNs(*ns)), None, shortest.clone());
+                self.push(None, None, shortest);
             }
             Step::Reconnect(mode) => {
                 let mode = self.behaviour.reconnect(*mode);

@@ -221,3 +221,20 @@ fn messages_are_sent_in_turn() {
     let files = Workload::expand(&[get(7), get(8), get(7)]);
     assert_eq!(files.groups[0].about, "GET 7 B, GET 8 B");
 }
+
+#[test]
+fn a_wait_is_for_a_time_and_for_every_earlier_step() {
+    let get = |times| Step::Get {
+        group: "file".into(),
+        bytes: 1,
+        times,
+    };
+    let parallel = Step::Parallel(vec![get(2)]);
+    let workload = Workload::expand(&[get(1), Step::WaitUntil { ns: 7 }, parallel]);
+    let starts: Vec<_> = workload.steps.iter().map(|step| step.start).collect();
+    let [after_wait, at] = [Start::After(3), Start::AtNs(7)].map(Some);
+    assert_eq!(starts, [None, at, None, after_wait, after_wait]);
+    let batches = crate::plan::planned_calls(&workload);
+    let batches: Vec<u32> = batches.iter().map(|call| call.batch).collect();
+    assert_eq!(batches, [1, 2, 2]);
+}

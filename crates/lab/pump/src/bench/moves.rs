@@ -1,0 +1,30 @@
+//! The client's moves to other addresses.
+
+use super::Bench;
+use crate::error::BenchError;
+use crate::protocol::{Reply, Request};
+
+impl Bench {
+    /// Returns the number of packets that the client has sent since the window began.
+    pub fn sent_by_client(&mut self) -> Result<u64, BenchError> {
+        match self.connection.request(&Request::SentByClient, &[])? {
+            (Reply::SentByClient(packets), _) => Ok(packets),
+            _ => Err(BenchError::unexpected_reply()),
+        }
+    }
+
+    /// Gives the client other addresses, from which every socket sends that is not bound to one. The former addresses
+    /// stay until [`Bench::leave_addresses`]. Sockets opened from now on get ports that no earlier one has. The first
+    /// addresses come back with [`Bench::set_network`].
+    pub fn move_client(&mut self) -> Result<(), BenchError> {
+        let request = Request::MoveClient;
+        self.connection.request(&request, &[]).map(drop)
+    }
+
+    /// Takes all former addresses from the client. The link drops what comes from them and what is sent to them. TCP
+    /// sockets stay open unless `abort_tcp` closes those that are bound to such an address.
+    pub fn leave_addresses(&mut self, abort_tcp: bool) -> Result<(), BenchError> {
+        let request = Request::LeaveAddresses { abort_tcp };
+        self.connection.request(&request, &[]).map(drop)
+    }
+}
