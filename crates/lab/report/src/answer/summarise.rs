@@ -10,7 +10,9 @@ use crate::answer::{advice, repeat, senders, sentence};
 use crate::figures::cells::{Blocks, CellIndex};
 use crate::figures::measure::measure;
 use crate::figures::population::Population;
-use crate::figures::{coding, configuration, cost, external, repeated_packets, sending, setup};
+use crate::figures::{
+    coding, configuration, cost, external, moves, repeated_packets, sending, setup,
+};
 use crate::records::Records;
 use crate::summary::arm::{ArmSummary, Attempts, Role, Spread, role_of};
 use crate::summary::measure::Comparison;
@@ -400,6 +402,7 @@ fn notes(
     }
     notes.extend(noise::note(noise));
     notes.extend(repeated_packets::note(summariser.run, &summariser.cells));
+    notes.extend(moves::note(summariser.run, &summariser.cells));
     let mut seen = BTreeSet::new();
     for arm in networks.iter().flat_map(|n| &n.arms) {
         let mismatch = protocol_mismatch(arm);

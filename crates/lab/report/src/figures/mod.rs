@@ -11,6 +11,7 @@ pub(crate) mod hdr;
 pub(crate) mod histogram;
 pub(crate) mod load;
 pub(crate) mod measure;
+pub(crate) mod moves;
 pub(crate) mod parts;
 pub(crate) mod percentiles;
 pub(crate) mod phases;
