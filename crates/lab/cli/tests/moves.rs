@@ -81,7 +81,7 @@ fn quic_moves_and_tcp_connects_again() {
             panic!("{:?}: {shown}", cell.moves);
         };
         assert_eq!(moved.signalled, cell.arm == "client h3", "{shown}");
-        assert_eq!(moved.left_ns, Some(moved.at_ns), "{shown}");
+        assert!(moved.left_ns >= Some(moved.at_ns), "{moved:?}: {shown}");
         assert!(moved.at_ns >= 2_000_000_000, "{moved:?}: {shown}");
         let [before, during, after, later @ ..] = &cell.calls[..] else {
             panic!("{shown}");

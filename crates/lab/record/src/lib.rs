@@ -33,10 +33,10 @@ pub mod folder;
 mod host;
 mod load;
 mod merge;
+mod moves;
 mod packets;
 mod path;
 mod proof;
-mod moves;
 mod radio;
 mod run;
 mod schema;
@@ -54,10 +54,10 @@ pub use data::{CellStatus, DataError, RunData};
 pub use host::{Host, Machine};
 pub use load::{Distribution, Load, LoadPlan, Pace};
 pub use merge::MergeError;
+pub use moves::Move;
 pub use packets::{LossComparison, PacketSeries};
 pub use path::{CallPath, PacketFate, PacketKind, PathPacket, PathStep};
 pub use proof::Proof;
-pub use moves::Move;
 pub use radio::RadioChange;
 pub use run::{
     Arm, Check, ExternalServer, FORMAT, Group, Level, Network, Planned, PlannedCall, Position, Run,
