@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, U
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use link::Cause;
+use link::{Cause, NatSpec, Network};
 use link::tap::{Fate, TapRecord};
 use pump::{Addresses, Bench, MAX_MOVES, Side, SocketKind};
 
@@ -97,6 +97,42 @@ fn a_socket_of_no_address_goes_on_from_the_next_one() {
         let is_own = |p: &TapRecord| p.client_port() == port;
         assert!(tap.iter().all(is_own), "{tap:?}");
     }
+}
+
+#[test]
+fn a_nat_maps_the_next_address_anew() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let to = Side::Server.addresses().v4.into();
+    let network = Network {
+        nat: Some(NatSpec {
+            rebind_at_ns: vec![0],
+            ..NatSpec::default()
+        }),
+        ..common::delay_ms(0)
+    };
+    bench.set_network(&network, 1).unwrap();
+    bench.begin_cell().unwrap();
+    let near = udp(&mut bench, Side::Client, Ipv4Addr::UNSPECIFIED.into(), 0);
+    let far = udp(&mut bench, Side::Server, to, PORT);
+    let mut seen = Vec::new();
+    for (moves, packet) in [&INITIAL[..], &SHORT].into_iter().enumerate() {
+        near.send_to(packet, (to, PORT)).unwrap();
+        let (received, from) = receive(&far);
+        assert_eq!(received, packet);
+        assert_eq!(from.ip(), Addresses::of_client(moves).v4);
+        far.send_to(b"down", from).unwrap();
+        assert_eq!(receive(&near).0, b"down");
+        seen.push(from);
+        bench.move_client().unwrap();
+        bench.leave_addresses(false).unwrap();
+    }
+    bench.end_window().unwrap();
+    let port = near.local_addr().unwrap().port();
+    let tap = bench.tap().unwrap();
+    let is_own = |p: &TapRecord| p.client_port() == port && !p.stray;
+    assert!(tap.len() == 4 && tap.iter().all(is_own), "{seen:?} {tap:?}");
 }
 
 #[test]

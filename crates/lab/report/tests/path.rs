@@ -232,6 +232,15 @@ fn a_call_without_a_path_says_how_to_get_one() {
         "{reason}"
     );
     for cell in &mut cells {
+        cell.moves = vec![record::Move {
+            at_ns: cell.calls[1].ended_ns(),
+            ..record::Move::default()
+        }];
+    }
+    let moved = RunData::new(run.clone(), cells.clone()).unwrap();
+    let reason = refusal(&moved, second);
+    assert!(reason.contains("no path: the phone moved"), "{reason}");
+    for cell in &mut cells {
         cell.calls[1].result = CallResult::TimedOut;
     }
     let timed_out = RunData::new(run, cells).unwrap();

@@ -64,7 +64,7 @@ pub fn call_path<'a>(data: &'a RunData, wanted: &PathOf<'_>) -> Result<FoundPath
         None => Err(format!(
             "call {} {of} has no path: {}",
             call.id,
-            reason(data, call)
+            reason(data, cell, call)
         )),
     }
 }
@@ -91,13 +91,18 @@ fn one<'a>(
 }
 
 /// Returns why a call has no path.
-fn reason(data: &RunData, call: &Call) -> String {
+fn reason(data: &RunData, cell: &Cell, call: &Call) -> String {
     match &call.result {
         CallResult::TimedOut => return "it timed out".into(),
         CallResult::Error { kind, .. } => return format!("it failed: {kind}"),
         CallResult::Ok => {}
     }
-    if data.run().settings.explain {
+    let explains = data.run().settings.explain;
+    if explains && cell.moves.iter().any(|of| of.at_ns <= call.ended_ns()) {
+        return "the phone moved to other addresses during the call, or earlier during its connection"
+            .into();
+    }
+    if explains {
         return "its client has a clock of its own, or neither end reports the client's port"
             .into();
     }
