@@ -61,7 +61,9 @@ pub(crate) fn write_certificates(folder: &Path) -> anyhow::Result<()> {
     let key = KeyPair::generate()?;
     let names = ["localhost", "far", "127.0.0.1"].map(str::to_owned);
     let issuer = Issuer::new(ca, ca_key);
-    let cert = CertificateParams::new(names)?.signed_by(&key, &issuer)?;
+    let mut cert = CertificateParams::new(names)?;
+    cert.use_authority_key_identifier_extension = true;
+    let cert = cert.signed_by(&key, &issuer)?;
     let (cert, key) = (cert.pem(), key.serialize_pem());
     let combined = format!("{cert}{key}");
     for (name, text) in [

@@ -86,8 +86,10 @@ impl Credentials {
         let digest = Sha256::digest(root_key.public_key_raw());
         let name = format!("commute root {}", messages::hex(&digest[..4]));
         let root = CertifiedIssuer::self_signed(authority(&name), root_key)?;
-        let intermediate =
-            CertifiedIssuer::signed_by(authority("commute intermediate"), key_pair(kind)?, &root)?;
+        let mut intermediate = authority("commute intermediate");
+        // RFC 5280, section 4.2.1.1, requires it, and Python refuses chains without it since 3.13.
+        intermediate.use_authority_key_identifier_extension = true;
+        let intermediate = CertifiedIssuer::signed_by(intermediate, key_pair(kind)?, &root)?;
 
         let leaf_key = key_pair(kind)?;
         let mut params = leaf(names)?;
@@ -231,4 +233,34 @@ fn client(name: &str) -> CertificateParams {
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     params
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The identifiers of the extensions subjectKeyIdentifier and authorityKeyIdentifier, in DER (RFC 5280, A.2).
+    const SUBJECT_KEY: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x0e];
+    const AUTHORITY_KEY: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x23];
+
+    fn has(certificate: &[u8], extension: [u8; 5]) -> bool {
+        certificate.windows(5).any(|window| window == extension)
+    }
+
+    /// Python has refused others by default since 3.13 (`VERIFY_X509_STRICT`).
+    #[test]
+    fn certificates_name_the_keys_that_rfc_5280_wants() {
+        let names = ["localhost".to_owned()];
+        let made = Credentials::generate(&names, KeyKind::P256, Chain::Typical, Validity::Now);
+        let made = made.unwrap();
+        let [leaf, intermediate] = &made.chain[..] else {
+            panic!("{} certificates", made.chain.len());
+        };
+        for certificate in [leaf, intermediate] {
+            assert!(has(certificate, AUTHORITY_KEY));
+        }
+        for certificate in [intermediate, &made.root] {
+            assert!(has(certificate, SUBJECT_KEY));
+        }
+    }
 }
