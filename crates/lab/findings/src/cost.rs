@@ -51,7 +51,7 @@ pub(crate) fn section(ours: &Ours) -> String {
             .filter_map(|label| phone_of(label))
             .collect();
         words += &format!(
-            " Energy is a model's, not measured: published powers over the states of the network's radio, above idle, until \
+            " Energy is a model's, not measured: published powers over the states of the network's radio, with idle as zero, until \
              the radio is idle after the last request. It is the least and the most of these phones, where their powers on \
              the network are published: {}.",
             phones.join(", ")

@@ -82,7 +82,7 @@ pub(crate) fn energy_note(network: &NetworkSummary) -> Option<String> {
             .map(|energy| energy.phone.as_str())
             .collect();
         return Some(format!(
-            "Energy is a model's, not measured: published powers of the radio's states over time, above idle, until the \
+            "Energy is a model's, not measured: published powers of the radio's states over time, with idle as zero, until the \
              radio is idle after the last request. Phones: {}.",
             phones.join(", ")
         ));

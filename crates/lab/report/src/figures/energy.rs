@@ -71,7 +71,7 @@ impl Model {
         })
     }
 
-    /// Returns the energy in J of a radio with these states and this traffic, above that of its last state. `None` where
+    /// Returns the energy in J of a radio with these states and this traffic; its last state costs nothing. `None` where
     /// the log does not end in the last state or lacks a part.
     pub(crate) fn joules(&self, log: &[RadioChange], traffic: Traffic) -> Option<f64> {
         let (idle, _) = self.states.last()?;

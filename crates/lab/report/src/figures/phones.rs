@@ -3,7 +3,7 @@
 //! Every number is a source's own. There is no phone with 5G: of its states, only slopes per Mbit/s are known (Narayanan et
 //! al., SIGCOMM 2021).
 
-/// A phone, and the power of its radio in each state. Powers are in mW, above those of idle, which count as zero.
+/// A phone, and the power of its radio in each state. Powers are in mW, as published. Idle counts as zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Phone {
     /// Its name in reports, which no other has.

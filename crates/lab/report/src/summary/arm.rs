@@ -151,7 +151,7 @@ pub enum Role {
 }
 
 /// The energy of a phone's radio by a model, not measured: the states of the network's radio over time, by published
-/// powers, above the power of idle.
+/// powers, with idle as zero.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Energy {
     /// The phone.
