@@ -160,8 +160,8 @@ impl QueueLimits {
     }
 }
 
-/// Active queue management: a queue that drops packets before it is full. ECN is not used: a packet is dropped whether it
-/// could be marked or not.
+/// Active queue management: the queue drops packets before it is full. It does not mark packets (ECN): those that
+/// could be marked are dropped like others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AqmSpec {

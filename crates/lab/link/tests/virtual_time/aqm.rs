@@ -1,10 +1,11 @@
-//! Queues with management, as a whole path and against a second implementation. What can go wrong, from RFC 8289, RFC 8290 and
-//! reports of bugs elsewhere, each with its test:
+//! Managed queues, as a whole path and against a second implementation.
+//!
+//! What can go wrong, from RFC 8289, RFC 8290 and reports of bugs elsewhere, each with its test:
 //!
 //! - another packet is dropped than the one at the head (ravinet/mahimahi#165): `codel::tests`, `reference`;
 //! - the time since boot is divided by the square root, not the interval alone (shadow/shadow#2478): `codel::tests`;
 //! - the next drop follows this one, not the time at which it was due (mozilla/neqo#3654): `codel::tests`;
-//! - a queue that stopped before its next drop was due looks like one that stopped long ago: `codel::tests`;
+//! - a queue that stopped a moment ago begins again with one drop: `codel::tests`;
 //! - nothing waits any more, but the state of dropping stays: `reference`;
 //! - the last packet is dropped: `codel::tests`;
 //! - packets wait at a low rate, where one takes longer than the target: [`slow_links_keep_one_packet`];

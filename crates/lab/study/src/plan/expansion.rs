@@ -104,8 +104,7 @@ impl Expansion {
         }
     }
 
-    /// Adds steps one after another, of which the first starts when step `before` has ended, whatever else runs. Returns
-    /// the last.
+    /// Adds steps one after another, the first when step `before` has ended, whatever else runs. Returns the last.
     fn in_turn(&mut self, steps: &[Step], before: u32) -> u32 {
         let mut last = before;
         for step in steps {

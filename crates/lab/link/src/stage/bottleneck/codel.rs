@@ -62,8 +62,8 @@ struct Head {
 }
 
 impl Codel {
-    /// Takes the next packet to send out of `queue`, and drops those that are to be dropped before it. Of any queue, the
-    /// last packet is sent.
+    /// Takes the next packet to send from `queue`, and drops packets in front of it. The last packet of a queue is never
+    /// dropped.
     pub(super) fn dequeue(
         &mut self,
         now_ns: u64,

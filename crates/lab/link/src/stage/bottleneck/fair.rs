@@ -18,7 +18,8 @@ const MAX_SHED: usize = 64;
 /// Flows that are kept before those that are over are forgotten: as many as RFC 8290 has queues.
 const KEPT_FLOWS: usize = 1024;
 
-/// What makes packets one flow. RFC 8290 hashes it into 1024 queues, in which two flows may meet. Here each flow has its own.
+/// Identifies a flow. RFC 8290 hashes this into 1024 queues, so that two flows may share one. Here each flow has its
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FlowKey {
     /// Tells apart flows of several hosts, and connections from the same ports.

@@ -49,10 +49,12 @@ pub(super) fn build(spec: &PathSpec, aqm: AqmSpec) -> Box<dyn Stage> {
     })
 }
 
-/// What it drops depends on what has arrived by then. Each decision has a time, and is made once that has passed: before
-/// a packet that arrives at that time or later is taken, or when the stage is polled. So results follow from arrival times
-/// alone if a packet that has arrived is offered before the stage is polled. One that comes late misses the decisions made, as if
-/// it had arrived right after them.
+/// Decides about each packet at the time when the server asks for it, by what has arrived until then.
+///
+/// The decisions of a time are made once that time has passed: before a packet is taken that arrives then or later, or
+/// when the stage is polled. Results follow from arrival times alone if every packet that has arrived is offered before
+/// the stage is polled. A packet that is offered too late misses the decisions made, as if it had arrived right after
+/// them.
 struct ManagedBottleneck {
     queue: Box<dyn Discipline>,
     limits: QueueLimits,
