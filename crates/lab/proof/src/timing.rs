@@ -34,7 +34,7 @@ pub(super) fn check_order(claim: &Claim<'_>, rows: &[Row]) -> Result<(), String>
         };
         let awaited = match planned.step.start {
             None => last,
-            Some(Start::After(id)) => by_id.get(&id).copied(),
+            Some(Start::After(_)) => planned.awaits.and_then(|id| by_id.get(&id).copied()),
             Some(Start::AtNs(at_ns)) => {
                 let due_ns = claim.run_ns + at_ns;
                 if claim.clock == Clock::Monotonic && row.start_ns < due_ns {
@@ -203,6 +203,19 @@ mod tests {
         assert!(error.contains("before call 1 has ended"), "{error}");
         let parallel = Workload::expand(&[Step::Parallel(vec![call(2)])]);
         check_order(&claim(&parallel), &rows(MAX_OVERLAP_NS + 1)).unwrap();
+        // Calls in turn beside another follow each other, whatever pauses are between them.
+        let in_turn = Step::Repeat {
+            times: 2,
+            steps: vec![call(1), Step::Pause { ns: 1 }],
+        };
+        let beside = Workload::expand(&[Step::Parallel(vec![in_turn])]);
+        let of_third = |overlap_ns: u64| {
+            let [first, mut second] = rows(overlap_ns);
+            second.id = 3;
+            [first, second]
+        };
+        check_order(&claim(&beside), &of_third(MAX_OVERLAP_NS)).unwrap();
+        check_order(&claim(&beside), &of_third(MAX_OVERLAP_NS + 1)).unwrap_err();
         // A parallel step starts when the step before it has ended.
         let then = Workload::expand(&[call(1), Step::Parallel(vec![call(2)])]);
         check_order(&claim(&then), &rows(MAX_OVERLAP_NS + 1)).unwrap_err();

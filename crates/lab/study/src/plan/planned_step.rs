@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use driver::protocol::Step as DriverStep;
+use driver::protocol::{Start, Step as DriverStep};
 use record::{Group, PlannedCall, Position};
 
 use super::calls::planned_calls;
@@ -23,6 +23,8 @@ pub struct PlannedStep<'a> {
     pub group_index: usize,
     /// The number of the driver's process that follows the step, from 0.
     pub process: usize,
+    /// The call whose end it awaits, with the pauses between them. `None` where it awaits all earlier ones, or none.
+    pub awaits: Option<u32>,
     /// What the call may find open.
     pub position: Position,
     /// The request of the study's own that the call makes, if it makes one.
@@ -53,6 +55,7 @@ impl Workload {
                 group: &self.groups[group_index],
                 group_index,
                 process: self.process_of(step.id),
+                awaits: self.awaited_by(step),
                 position: call.position,
                 own: self.own.of(&step.action),
             };
@@ -64,6 +67,22 @@ impl Workload {
             .zip(steps)
             .map(planned)
             .collect()
+    }
+
+    /// Returns the call that a step follows, whatever pauses are between them.
+    fn awaited_by(&self, step: &DriverStep) -> Option<u32> {
+        let mut step = step;
+        loop {
+            let Some(Start::After(id)) = step.start else {
+                return None;
+            };
+            // Steps are numbered from 1.
+            let place = usize::try_from(id).ok()?.checked_sub(1)?;
+            step = self.steps.get(place).filter(|awaited| awaited.id < step.id)?;
+            if step.action.is_call() {
+                return Some(step.id);
+            }
+        }
     }
 }
 
@@ -79,6 +98,22 @@ mod tests {
             body: "{}".into(),
             times: 1,
         }
+    }
+
+    #[test]
+    fn a_call_awaits_another_through_the_pauses_between_them() {
+        let inner = Step::Repeat {
+            times: 2,
+            steps: vec![Step::Pause { ns: 1 }, Step::Pause { ns: 2 }, call("b")],
+        };
+        let parallel = Step::Parallel(vec![call("c"), inner]);
+        let workload = Workload::expand(&[call("a"), parallel, call("a")]);
+        let steps = workload.planned_steps();
+        let awaits: Vec<_> = steps.iter().map(|(id, step)| (*id, step.awaits)).collect();
+        assert_eq!(
+            awaits,
+            [(1, None), (2, Some(1)), (5, Some(1)), (8, Some(5)), (9, None)]
+        );
     }
 
     #[test]
