@@ -228,7 +228,7 @@ impl Router {
                 conn: other,
             });
             if copy.teaches() {
-                self.learn_failure(&origin, &traits, copy.over);
+                self.learn_overtaken(&origin, &traits, copy);
             }
             self.lost_hedge(other);
             self.lost_probation(other);

@@ -39,7 +39,26 @@ impl Router {
         }
     }
 
-    /// Learns from a request that failed, or that was answered over the other transport long after it was sent to learn.
+    /// Learns from a request that was sent to learn and answered over the other transport: it took at least so long.
+    pub(crate) fn learn_overtaken(
+        &mut self,
+        origin: &Origin,
+        traits: &RequestTraits,
+        copy: RequestCopy,
+    ) {
+        let now = self.now;
+        let Some(entry) = self.current_entry(origin) else {
+            return;
+        };
+        let bytes = entry.expected_bytes(traits);
+        if let Some(usual_s) = entry.kinds.usual_s(key(traits.kind, bytes)) {
+            let least = (now.since(copy.sent).as_secs_f64() / usual_s).ln();
+            let class = ComparisonClass::of_size(bytes);
+            entry.estimates(class).observe(copy.over, Some(least), now);
+        }
+    }
+
+    /// Learns from a request that failed.
     pub(crate) fn learn_failure(
         &mut self,
         origin: &Origin,

@@ -19,12 +19,14 @@ impl Router {
         let Some(index) = call.copies.iter().position(|copy| copy.conn == conn_id) else {
             return;
         };
+        let copy = call.copies.remove(index);
+        let teaches = copy.teaches();
         let RequestCopy {
             over,
             network,
             cut_off,
             ..
-        } = call.copies.remove(index);
+        } = copy;
         if replay != Replay::MayHaveActed
             && let Some(conn) = self.conns.get_mut(&conn_id)
         {
@@ -71,7 +73,7 @@ impl Router {
             };
         }
         let traits = call.traits;
-        let is_sample = std::mem::replace(&mut call.is_sample, false);
+        let is_sample = std::mem::replace(&mut call.is_sample, false) || teaches;
         if let Some(conn) = self.conns.get_mut(&conn_id)
             && conn.state == ConnState::Ready(Protocol::H1)
         {

@@ -240,6 +240,15 @@ impl Router {
         let moves = conn.state == ConnState::Ready(Protocol::H3) && conn.migrates;
         let origin = conn.origin.clone();
         let (network, now) = (self.network_id(), self.now);
+        // What they take from now on tells nothing of either network.
+        for call in &conn.calls {
+            if let Some(call) = self.calls.get_mut(call) {
+                call.is_sample = false;
+                call.copies
+                    .iter_mut()
+                    .for_each(|copy| copy.is_alone = false);
+            }
+        }
         if !moves || network.is_some() && self.reason_against_quic(&origin).is_some() {
             return self.drain(id);
         }

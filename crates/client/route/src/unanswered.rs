@@ -126,14 +126,15 @@ impl Router {
     }
 
     /// Returns how long a request that is sent to learn may take: beyond it, hardly any takes so long over the other
-    /// transport. So learning never costs much more, even where one request in twenty stalls for seconds.
+    /// transport. So learning seldom costs much more, even where one request in twenty stalls for seconds.
     fn exploring_patience(&self, call: &Call, conn: &Conn) -> Option<Duration> {
         let digest = self.knowledge.digest(&call.origin);
         let entry = self.knowledge.origins.get(&(conn.network, digest))?;
         let bytes = entry.expected_bytes(&call.traits);
         let usual_s = entry.kinds.usual_s(key(call.traits.kind, bytes))?;
         let estimates = &entry.estimates[ComparisonClass::of_size(bytes) as usize];
-        let times = (LONG_DEVIATIONS * estimates.of(conn.over.other()).deviation()).exp();
+        let other = estimates.of(conn.over.other());
+        let times = (other.mean() + LONG_DEVIATIONS * other.deviation()).exp();
         let patience_s = usual_s * times.clamp(LONG_MIN_TIMES, LONG_MAX_TIMES);
         Some(Duration::from_secs_f64(patience_s).max(LONG_MIN))
     }

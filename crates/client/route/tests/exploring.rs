@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use Transport::{Quic, Tcp};
 use common::{End, PathBehavior, Server, World, origin, traits};
-use route::{CallId, Reason, RequestTraits, Transport};
+use route::{CallId, Event, Network, NetworkId, NetworkKind, Reason, RequestTraits, Transport};
 
 /// Creates a world with a connection over either transport, where HTTP/3 takes 100 ms.
 fn world(tcp_ms: f64) -> World {
@@ -143,4 +143,53 @@ fn only_a_request_alone_on_its_connection_counts() {
     }
     let text = world.router.explain(&origin());
     assert!(text.contains("1 by HTTP/2)\n  requests of"), "{text}");
+}
+
+#[test]
+fn a_reset_counts_although_the_other_copy_is_under_way() {
+    let mut world = world(250.0);
+    world.tcp.resets = 1.0;
+    let call = explore(&mut world, traits());
+    assert_eq!(world.wait(call).1, End::Done(Quic));
+    assert_eq!(world.ways(call), [Tcp, Quic]);
+    let text = world.router.explain(&origin());
+    assert!(text.contains("(2 by HTTP/3, 1 by HTTP/2)"), "{text}");
+}
+
+#[test]
+fn where_everything_became_slower_it_waits_longer() {
+    let mut world = world(100.0);
+    for _ in 0..10 {
+        world.request_and_wait(traits());
+        world.pass_time(Duration::from_millis(500));
+    }
+    (world.quic.median_ms, world.tcp.median_ms) = (300.0, 300.0);
+    let mut twice = 0;
+    for _ in 0..100 {
+        let call = world.request(traits());
+        world.wait(call);
+        twice += usize::from(world.ways(call).len() == 2);
+        world.pass_time(Duration::from_millis(500));
+    }
+    // Until the mean has followed.
+    assert!(twice <= 3, "{twice}");
+}
+
+#[test]
+fn nothing_is_learnt_from_requests_during_which_the_network_changes() {
+    let mut world = world(100.0);
+    world.tcp.stalls = 1.0;
+    let call = explore(&mut world, traits());
+    world.migrates = true;
+    world.handle(Event::Network(Some(Network {
+        id: NetworkId([9; 16]),
+        kind: NetworkKind::Wifi,
+        metered: false,
+    })));
+    assert_eq!(world.wait(call).1, End::Done(Quic));
+    let text = world.router.explain(&origin());
+    assert!(
+        text.contains("small requests: cannot tell yet (0 by HTTP/3, 0 by HTTP/2)"),
+        "{text}"
+    );
 }
