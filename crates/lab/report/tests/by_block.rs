@@ -206,7 +206,7 @@ fn a_radio_without_published_powers_has_no_energy_but_a_reason() {
     let data = with_radio("5g");
     let (summary, by_block) = (summarise(&data), ByBlock::of(&data, &[]));
     let network = &summary.networks[0];
-    let reason = "no power of the states of a radio of technology `5g` is published";
+    let reason = "commute knows no published power of the states of a radio of technology `5g`";
     assert_eq!(network.energy_unknown.as_deref(), Some(reason));
     assert!(network.arms.iter().all(|arm| arm.costs.energy.is_empty()));
     assert!(human(&summary, 200, false).contains(reason));

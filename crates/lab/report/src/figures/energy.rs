@@ -39,7 +39,7 @@ pub(crate) fn models(network: &Network) -> Result<Vec<Model>, String> {
     let mut phones = PHONES.iter().filter(|p| p.technology == technology);
     let Some(first) = phones.next() else {
         return Err(format!(
-            "no power of the states of a radio of technology `{technology}` is published"
+            "commute knows no published power of the states of a radio of technology `{technology}`"
         ));
     };
     let models = std::iter::once(first).chain(phones);
@@ -49,7 +49,7 @@ pub(crate) fn models(network: &Network) -> Result<Vec<Model>, String> {
 impl Model {
     fn new(phone: &'static Phone, radio: &Radio) -> Result<Model, String> {
         let unknown =
-            |what: &str, name: &str| format!("no power of the {what} `{name}` is published");
+            |what: &str, name: &str| format!("commute knows no published power of the {what} `{name}`");
         let (mut states, mut promotions) = (Vec::new(), Vec::new());
         for (i, state) in radio.states.iter().enumerate() {
             let mw = match i + 1 == radio.states.len() {
@@ -362,7 +362,7 @@ mod tests {
                 None => assert_eq!(found.unwrap_err(), "the network has no radio"),
                 Some(Some(link::Technology::Nr)) => assert_eq!(
                     found.unwrap_err(),
-                    "no power of the states of a radio of technology `5g` is published"
+                    "commute knows no published power of the states of a radio of technology `5g`"
                 ),
                 Some(_) => assert!(found.is_ok_and(|models| models.len() > 1), "{name}"),
             }
@@ -383,14 +383,14 @@ mod tests {
         let renamed = RadioSpec::new(Begins::Idle, states.clone()).unwrap();
         assert_eq!(
             reason(renamed.with_technology(radio.technology())),
-            "no power of the radio's state `nap` is published"
+            "commute knows no published power of the radio's state `nap`"
         );
         states[1].name = "drx".to_owned();
         states[1].promotion_ns = 20 * MS;
         let promoted = RadioSpec::new(Begins::Idle, states).unwrap();
         assert_eq!(
             reason(promoted.with_technology(radio.technology())),
-            "no power of the promotion from `drx` is published"
+            "commute knows no published power of the promotion from `drx`"
         );
     }
 

@@ -1,7 +1,7 @@
 //! Phones whose radios' powers are published: the constants of [`super::energy`].
 //!
-//! Every number is a source's own. There is no phone with 5G: of its states, only slopes per Mbit/s are known (Narayanan et
-//! al., SIGCOMM 2021).
+//! Every number is a source's own; docs/reference/energy.md says which were not read there. There is no phone with 5G:
+//! of its states, only slopes per Mbit/s are known (Narayanan et al., SIGCOMM 2021).
 
 /// A phone, and the power of its radio in each state. Powers are in mW, as published. Idle counts as zero.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ pub(crate) const PHONES: [Phone; 6] = [
     },
     Phone {
         name: "LG Thrill",
-        source: "AT&T Video Optimizer, thrill.conf",
+        source: "AT&T ARO, thrill.conf",
         technology: "umts",
         states: &[
             ("dch", Power::Steady(610.0)),
