@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, U
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use link::{Cause, NatSpec, Network};
 use link::tap::{Fate, TapRecord};
+use link::{Cause, NatSpec, Network};
 use pump::{Addresses, Bench, MAX_MOVES, Side, SocketKind};
 
 /// A deadline against hanging.
