@@ -77,7 +77,7 @@ fn quic_moves_and_tcp_connects_again() {
     assert_complete(&data);
     for cell in counted_cells(&data) {
         let shown = format!("{}: {:?}: {output}", cell.arm, cell.outcome);
-        let [moved] = cell.moves[..] else {
+        let [moved] = &cell.moves[..] else {
             panic!("{:?}: {shown}", cell.moves);
         };
         assert_eq!(moved.signalled, cell.arm == "client h3", "{shown}");

@@ -96,6 +96,29 @@ impl Addresses {
     }
 }
 
+/// The IP versions of a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Families {
+    /// IPv4 and IPv6.
+    #[default]
+    Both,
+    /// IPv4 alone.
+    V4,
+    /// IPv6 alone.
+    V6,
+}
+
+impl Families {
+    /// Reports whether the network has addresses of the same family as this one.
+    pub(crate) fn has(self, address: IpAddr) -> bool {
+        match self {
+            Families::Both => true,
+            Families::V4 => address.is_ipv4(),
+            Families::V6 => address.is_ipv6(),
+        }
+    }
+}
+
 /// The properties of a bench, as found at its start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Facts {

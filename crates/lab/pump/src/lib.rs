@@ -70,7 +70,7 @@ pub use bridge::{Bridge, BridgeError};
 pub use confined::Confined;
 pub use confinement::{Confinement, Sandbox, SandboxId};
 pub use error::BenchError;
-pub use facts::{Addresses, Facts, MAX_MOVES, Side};
+pub use facts::{Addresses, Facts, Families, MAX_MOVES, Side};
 pub use init::init_main;
 pub use init::namespaces::can_administer;
 pub use process::{Exit, Process, Spawn};

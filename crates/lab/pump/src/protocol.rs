@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::confinement::{Confinement, Sandbox, SandboxId};
-use crate::facts::{Facts, Side};
+use crate::facts::{Facts, Families, Side};
 
 /// Environment variable with the number of init's control socket.
 pub(crate) const CONTROL_FD: &str = "COMMUTE_BENCH_FD";
@@ -54,7 +54,9 @@ pub(crate) enum Request {
     /// Counts the packets that the client has sent since the window began.
     SentByClient,
     /// The client takes the next addresses.
-    MoveClient,
+    MoveClient {
+        families: Families,
+    },
     /// The client gives up all addresses but the last.
     LeaveAddresses {
         abort_tcp: bool,

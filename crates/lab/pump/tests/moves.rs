@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use link::tap::{Fate, TapRecord};
 use link::{Cause, NatSpec, Network};
-use pump::{Addresses, Bench, MAX_MOVES, Side, SocketKind};
+use pump::{Addresses, Bench, Families, MAX_MOVES, Side, SocketKind};
 
 /// A deadline against hanging.
 const WITHIN: Duration = Duration::from_secs(10);
@@ -69,7 +69,7 @@ fn a_socket_of_no_address_goes_on_from_the_next_one() {
         assert_eq!(receive(&far), (INITIAL.to_vec(), own(first)));
         assert_eq!(bench.sent_by_client().unwrap(), 1);
 
-        bench.move_client().unwrap();
+        bench.move_client(Families::Both).unwrap();
         near.send_to(&SHORT, (to, PORT)).unwrap();
         assert_eq!(receive(&far), (SHORT.to_vec(), own(next)));
         // Both addresses work until the first is left.
@@ -125,7 +125,7 @@ fn a_nat_maps_the_next_address_anew() {
         far.send_to(b"down", from).unwrap();
         assert_eq!(receive(&near).0, b"down");
         seen.push(from);
-        bench.move_client().unwrap();
+        bench.move_client(Families::Both).unwrap();
         bench.leave_addresses(false).unwrap();
     }
     bench.end_window().unwrap();
@@ -147,7 +147,7 @@ fn what_is_under_way_to_an_address_that_is_left_is_dropped() {
     near.send_to(&INITIAL, (to, PORT)).unwrap();
     let (_, from) = receive(&far);
     far.send_to(b"under way", from).unwrap();
-    bench.move_client().unwrap();
+    bench.move_client(Families::Both).unwrap();
     bench.leave_addresses(false).unwrap();
     assert_nothing_arrives(&near);
     let window = bench.end_window().unwrap();
@@ -184,7 +184,7 @@ fn tcp_stays_where_it_was_and_is_silent_or_aborted_once_that_is_left() {
         for abort_tcp in [false, true] {
             begin(&mut bench, 0);
             let (mut near, mut far) = connect(&mut bench, SocketAddr::new(to, PORT));
-            bench.move_client().unwrap();
+            bench.move_client(Families::Both).unwrap();
             near.write_all(b"x").unwrap();
             far.read_exact(&mut [0]).unwrap();
             bench.leave_addresses(abort_tcp).unwrap();
@@ -219,13 +219,13 @@ fn a_client_moves_on_and_begins_anew_with_each_network() {
             let own = near.local_addr().unwrap().ip();
             assert_eq!(own, Addresses::of_client(moves).v4);
             if moves < MAX_MOVES {
-                bench.move_client().unwrap();
+                bench.move_client(Families::Both).unwrap();
             }
             if leaves {
                 bench.leave_addresses(false).unwrap();
             }
         }
-        let error = bench.move_client().unwrap_err().to_string();
+        let error = bench.move_client(Families::Both).unwrap_err().to_string();
         assert!(error.contains("at most 8 times"), "{error}");
         bench.clear_endpoints().unwrap();
     }
@@ -234,4 +234,43 @@ fn a_client_moves_on_and_begins_anew_with_each_network() {
     let own = near.local_addr().unwrap();
     assert_eq!(own.ip(), Addresses::of_client(0).v4);
     assert!(own.port() >= 32_768, "{own}");
+}
+
+#[test]
+fn a_network_of_one_family_has_no_route_for_the_other() {
+    let Some(mut bench) = common::bench() else {
+        return;
+    };
+    let to = Side::Server.addresses();
+    let [v4, v6] = to.all().map(|address| SocketAddr::new(address, PORT));
+    begin(&mut bench, 0);
+    let far = [v4, v6].map(|to| udp(&mut bench, Side::Server, to.ip(), PORT));
+    let any = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    let near = any.map(|any: IpAddr| udp(&mut bench, Side::Client, any, 0));
+    for (moves, families, reached) in [
+        (1, Families::V6, [false, true]),
+        (2, Families::V4, [true, false]),
+        (3, Families::Both, [true, true]),
+    ] {
+        bench.move_client(families).unwrap();
+        bench.leave_addresses(false).unwrap();
+        for (index, to) in [v4, v6].into_iter().enumerate() {
+            let sent = near[index].send_to(&SHORT, to);
+            let refused = sent.as_ref().map_err(|e| e.kind()).err();
+            if reached[index] {
+                assert!(sent.is_ok(), "{to}: {sent:?}");
+                let (_, from) = receive(&far[index]);
+                assert_eq!(from.ip(), Addresses::of_client(moves).all()[index]);
+            } else {
+                assert_eq!(refused, Some(ErrorKind::NetworkUnreachable), "{to}");
+            }
+        }
+    }
+    bench.end_window().unwrap();
+    begin(&mut bench, 0);
+    for (index, to) in [v4, v6].into_iter().enumerate() {
+        near[index].send_to(&INITIAL, to).unwrap();
+        let (_, from) = receive(&far[index]);
+        assert_eq!(from.ip(), Addresses::of_client(0).all()[index]);
+    }
 }

@@ -18,8 +18,8 @@ fn notes(signalled: [Option<bool>; 3]) -> Vec<String> {
         cell.moves = (signalled[index].into_iter())
             .map(|signalled| Move {
                 at_ns: 1,
-                left_ns: None,
                 signalled,
+                ..Move::default()
             })
             .collect();
     }

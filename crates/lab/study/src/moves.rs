@@ -18,10 +18,32 @@ pub struct Move {
     pub at_ns: u64,
     /// For how long the former addresses still work.
     pub overlap_ns: u64,
+    /// The only family of the next addresses; none for both.
+    pub family: Option<Family>,
     /// Whether the operating system notifies the app of the new network.
     pub signal: bool,
     /// Whether the operating system closes TCP sockets bound to the former addresses.
     pub abort_tcp: bool,
+}
+
+/// A family of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+}
+
+impl Family {
+    /// Returns its name in studies and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ipv4 => "ipv4",
+            Self::Ipv6 => "ipv6",
+        }
+    }
 }
 
 impl Move {
@@ -41,6 +63,8 @@ pub(super) struct RawMove {
     /// For how long the former address still works: milliseconds, or text; by default not at all.
     #[schemars(with = "Option<Ms>")]
     overlap_ms: Option<Spanned<Ms>>,
+    /// The only family of the next addresses; by default there is one of each.
+    family: Option<Family>,
     /// The system notifies the app, where its driver can be notified.
     #[serde(default)]
     signal: bool,
@@ -93,6 +117,7 @@ impl RawMove {
         Ok(Move {
             at_ns: to_ns(&self.at_ms, 1e6, "at_ms", source)?,
             overlap_ns,
+            family: self.family,
             signal: self.signal,
             abort_tcp: self.abort_tcp,
         })
@@ -114,7 +139,7 @@ fn ms(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use crate::plan::small_plan::SMALL;
-    use crate::{Move, Study};
+    use crate::{Family, Move, Study};
 
     fn study(moves: &str) -> Result<Study, String> {
         let text = format!("{SMALL}{moves}");
@@ -128,13 +153,15 @@ mod tests {
         let abrupt = Move {
             at_ns: 500 * MS,
             overlap_ns: 0,
+            family: None,
             signal: false,
             abort_tcp: false,
         };
-        let text = "\n[[move]]\nat_ms = 500\n\n[[move]]\nat_ms = \"1s\"\noverlap_ms = 200\nsignal = true\nabort_tcp = true\n";
+        let text = "\n[[move]]\nat_ms = 500\n\n[[move]]\nat_ms = \"1s\"\noverlap_ms = 200\nfamily = \"ipv6\"\nsignal = true\nabort_tcp = true\n";
         let soft = Move {
             at_ns: 1000 * MS,
             overlap_ns: 200 * MS,
+            family: Some(Family::Ipv6),
             signal: true,
             abort_tcp: true,
         };
@@ -156,6 +183,11 @@ mod tests {
                 "[[move]]\nat_ms = 5\noverlap_ms = -1",
                 3,
                 "overlap_ms = -1 is out of range",
+            ),
+            (
+                "[[move]]\nat_ms = 5\nfamily = \"ipv5\"",
+                3,
+                "unknown variant `ipv5`",
             ),
             (
                 "[[move]]\nat_ms = 5\nnetwork = \"wifi\"",

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use driver::Meanwhile;
 use driver::clock::monotonic_ns;
 use driver::protocol::{Request, Row};
-use pump::{Bench, BenchError};
-use study::Move;
+use pump::{Bench, BenchError, Families};
+use study::{Family, Move};
 
 use super::error::CellError;
 
@@ -107,7 +107,11 @@ impl<'a> Mover<'a> {
             }
             Act::Arrive(of) => of,
         };
-        self.bench.move_client()?;
+        self.bench.move_client(match of.family {
+            None => Families::Both,
+            Some(Family::Ipv4) => Families::V4,
+            Some(Family::Ipv6) => Families::V6,
+        })?;
         let at_ns = self.elapsed_ns();
         if of.overlap_ns == 0 {
             self.bench.leave_addresses(of.abort_tcp)?;
@@ -116,6 +120,7 @@ impl<'a> Mover<'a> {
         self.done.push(record::Move {
             at_ns,
             left_ns: (of.overlap_ns == 0).then(|| self.elapsed_ns()),
+            family: of.family.map(|family| family.name().to_owned()),
             signalled,
         });
         Ok(signalled.then_some(Request::Network {
@@ -196,8 +201,8 @@ mod tests {
         ];
         let moves = [record::Move {
             at_ns: 50,
-            left_ns: None,
             signalled: true,
+            ..record::Move::default()
         }];
         let found = across(rows.iter(), &moves, 1_000);
         assert_eq!(found, [2, 3, 5].into());

@@ -2,6 +2,7 @@
 
 use super::Bench;
 use crate::error::BenchError;
+use crate::facts::Families;
 use crate::protocol::{Reply, Request};
 
 impl Bench {
@@ -13,11 +14,11 @@ impl Bench {
         }
     }
 
-    /// Gives the client other addresses, from which every socket sends that is not bound to one. The former addresses
-    /// stay until [`Bench::leave_addresses`]. Sockets opened from now on get ports that no earlier one has. The first
+    /// Gives the client other addresses of these families, from which every socket sends that is not bound to one. The
+    /// former addresses stay until [`Bench::leave_addresses`], and so does the route of a family without another address. Sockets opened from now on get ports that no earlier one has. The first
     /// addresses come back with [`Bench::set_network`].
-    pub fn move_client(&mut self) -> Result<(), BenchError> {
-        let request = Request::MoveClient;
+    pub fn move_client(&mut self, families: Families) -> Result<(), BenchError> {
+        let request = Request::MoveClient { families };
         self.connection.request(&request, &[]).map(drop)
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use link::window::InterfaceCounters;
 
-use crate::facts::{Addresses, INTERFACE, Side};
+use crate::facts::{Addresses, Families, INTERFACE, Side};
 use crate::mounts;
 use crate::net::netlink::Netlink;
 use crate::net::netns::Netns;
@@ -86,33 +86,43 @@ impl Endpoint {
             let netlink = Netlink::open()?;
             netlink.bring_up(self.index, Some(mtu), false)?;
             let (own, far) = (self.side.addresses(), self.side.other().addresses());
-            self.set_addresses(&netlink, own, far, mtu, congestion)
+            self.set_addresses(&netlink, (own, far), Families::Both, mtu, congestion)
         })
     }
 
-    /// Adds addresses of its own, or makes further addresses of the other end reachable, or both. What it sends to them
-    /// comes from `own` unless a socket is bound to another address.
+    /// Adds addresses of its own, or makes further addresses of the other end reachable, or both: those of these families.
+    /// What it sends to them comes from `own` unless a socket is bound to another address.
     pub(super) fn add_addresses(
         &self,
-        own: Addresses,
-        far: Addresses,
+        (own, far): (Addresses, Addresses),
+        families: Families,
         mtu: u32,
         congestion: &str,
     ) -> io::Result<()> {
-        let add = || self.set_addresses(&Netlink::open()?, own, far, mtu, congestion);
+        let add = || self.set_addresses(&Netlink::open()?, (own, far), families, mtu, congestion);
         self.netns.run(add)
+    }
+
+    /// Removes the routes to the other end of all but these families.
+    pub(super) fn keep_routes(&self, far: Addresses, families: Families) -> io::Result<()> {
+        self.netns.run(|| {
+            let netlink = Netlink::open()?;
+            let all = far.all().into_iter();
+            let mut others = all.filter(|address| !families.has(*address));
+            others.try_for_each(|address| netlink.remove_route(self.index, address))
+        })
     }
 
     fn set_addresses(
         &self,
         netlink: &Netlink,
-        own: Addresses,
-        far: Addresses,
+        (own, far): (Addresses, Addresses),
+        families: Families,
         mtu: u32,
         congestion: &str,
     ) -> io::Result<()> {
         for (own, far) in own.all().into_iter().zip(far.all()) {
-            if own.is_ipv6() && mtu < IPV6_MTU_MIN {
+            if !families.has(own) || own.is_ipv6() && mtu < IPV6_MTU_MIN {
                 continue;
             }
             netlink.set_address(self.index, own)?;

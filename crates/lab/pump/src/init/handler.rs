@@ -160,9 +160,10 @@ impl RequestHandler {
                 let packets = self.windows.sent_by(&self.endpoints[0])?;
                 Ok((Reply::SentByClient(packets), None))
             }
-            Request::MoveClient => {
+            Request::MoveClient { families } => {
                 let (mtu, left) = (self.network.mtu, self.link.left_addresses());
-                (self.moves).move_client(&self.endpoints, mtu, &self.congestion, left)?;
+                let congestion = &self.congestion;
+                (self.moves).move_client(families, &self.endpoints, mtu, congestion, left)?;
                 done
             }
             Request::LeaveAddresses { abort_tcp } => {

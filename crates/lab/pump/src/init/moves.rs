@@ -5,7 +5,7 @@ use std::io;
 
 use super::endpoint::Endpoint;
 use crate::datapath::left_addresses::LeftAddresses;
-use crate::facts::{Addresses, MAX_MOVES};
+use crate::facts::{Addresses, Families, MAX_MOVES};
 use crate::net::sysctl;
 use crate::sys;
 
@@ -22,6 +22,8 @@ pub(super) struct Moves {
     made: usize,
     /// Pairs of addresses that it has left.
     left: usize,
+    /// What the addresses of the last move are.
+    families: Families,
     /// The range of ports before the first move.
     ports: Option<String>,
 }
@@ -30,6 +32,7 @@ impl Moves {
     /// Moves the client once more. Its former addresses stay.
     pub(super) fn move_client(
         &mut self,
+        families: Families,
         [client, server]: &[Endpoint; 2],
         mtu: u32,
         congestion: &str,
@@ -41,7 +44,7 @@ impl Moves {
             )));
         }
         let (own, far) = (Addresses::of_client(self.made + 1), server.side.addresses());
-        server.add_addresses(far, own, mtu, congestion)?;
+        server.add_addresses((far, own), families, mtu, congestion)?;
         let first = FIRST_PORT + self.made * PORTS_OF_MOVE;
         let range = format!("{first} {}", first + PORTS_OF_MOVE - 1);
         let before = client.netns.run(|| {
@@ -51,8 +54,9 @@ impl Moves {
         })?;
         self.ports.get_or_insert(before);
         link.moved();
-        client.add_addresses(own, far, mtu, congestion)?;
+        client.add_addresses((own, far), families, mtu, congestion)?;
         self.made += 1;
+        self.families = families;
         Ok(())
     }
 
@@ -68,7 +72,7 @@ impl Moves {
             client.remove_addresses(Addresses::of_client(self.left), abort_tcp)?;
             self.left += 1;
         }
-        Ok(())
+        client.keep_routes(client.side.other().addresses(), self.families)
     }
 
     /// Takes the addresses of all moves away. The caller sets the first ones again.

@@ -196,6 +196,26 @@ impl Netlink {
         )
     }
 
+    /// Removes the route to an address of the other end, if there is one.
+    pub(crate) fn remove_route(&self, index: u32, to: IpAddr) -> io::Result<()> {
+        let mut message = RouteMessage::default();
+        message.header = RouteHeader {
+            address_family: family(to),
+            destination_prefix_length: host_prefix(to),
+            table: RouteHeader::RT_TABLE_MAIN,
+            scope: RouteScope::NoWhere,
+            ..RouteHeader::default()
+        };
+        let destination = RouteAttribute::Destination(to.into());
+        message
+            .attributes
+            .extend([destination, RouteAttribute::Oif(index)]);
+        match self.change(RouteNetlinkMessage::DelRoute(message), 0) {
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            other => other,
+        }
+    }
+
     fn change(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.request(message, NLM_F_ACK | flags).map(drop)
     }

@@ -197,6 +197,7 @@ pub fn cell(planned: &Planned, invocation: u32, attempt: u32, outcome: Outcome) 
         moves: vec![record::Move {
             at_ns: 2_000_000,
             left_ns: None,
+            family: Some("ipv6".to_owned()),
             signalled: true,
         }],
         radio: vec![RadioChange {
