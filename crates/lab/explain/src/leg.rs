@@ -282,6 +282,7 @@ mod tests {
                 more_ns: 15 * MS,
                 rate: Rate::Bps(1_000_000),
                 has_gate,
+                is_fair: false,
                 woke_ns: Vec::new(),
             };
             let leg = leg.with_radio(Direction::Up, &[change]);
