@@ -112,7 +112,7 @@ impl Closings {
         self.next(at_ns, |closing| closing.on_close == OnClose::Flush)
     }
 
-    /// Returns the moment when `need_ns` of open time have passed since `at_ns`.
+    /// Returns the moment when `need_ns` of open time have passed since `at_ns`; `u64::MAX` if the clock ends before.
     pub(crate) fn after_open(&self, at_ns: u64, need_ns: u64) -> u64 {
         let (mut at_ns, mut need_ns) = self.skip_periods(at_ns, need_ns);
         while need_ns > 0 {
@@ -121,6 +121,9 @@ impl Closings {
                 return at_ns.saturating_add(need_ns);
             };
             let open_ns = need_ns.min(closing_ns - at_ns);
+            if open_ns == 0 {
+                return u64::MAX;
+            }
             at_ns += open_ns;
             need_ns -= open_ns;
         }
@@ -244,5 +247,18 @@ mod tests {
     fn long_services_skip_short_periods_at_once() {
         let closings = closings(&[(0, 1)], Some(2));
         assert_eq!(closings.after_open(0, 1 << 60), 1 << 61);
+    }
+
+    /// Open for 1 µs in an hour, so that 12 s of service take more than the 584 years of the clock.
+    #[test]
+    fn a_service_that_outlasts_the_clock_never_ends() {
+        let hour_ns = 3_600_000_000_000;
+        let closings = closings(&[(0, hour_ns - 1_000)], Some(hour_ns));
+        for at_ns in [0, u64::MAX - hour_ns, u64::MAX - 1, u64::MAX] {
+            assert_eq!(closings.after_open(at_ns, 12_000_000_000), u64::MAX);
+        }
+        let open_ns = hour_ns - 1_000;
+        assert_eq!(closings.after_open(0, 1_000), open_ns + 1_000);
+        assert_eq!(closings.after_open(u64::MAX, 1), u64::MAX);
     }
 }
