@@ -61,7 +61,7 @@ struct ManagedBottleneck {
     server: Server,
     gate: Option<Closings>,
     origin_ns: u64,
-    /// When a packet came into the empty queue: since then some wait.
+    /// When a packet came into the empty queue, or the origin if that is later: since then some wait.
     ready_ns: u64,
     /// When the gate will flush the packets that are queued or in service by then.
     flush_ns: Option<u64>,
@@ -130,12 +130,13 @@ impl ManagedBottleneck {
 }
 
 impl Stage for ManagedBottleneck {
-    /// Packets that wait meet gate and trace on the new clock.
+    /// Moves packets that wait to the gate and the trace of the new clock, after the decisions up to its origin.
     fn start(&mut self, origin_ns: u64) {
         while self.decide(origin_ns) {}
         self.origin_ns = origin_ns;
         self.server.start(origin_ns);
-        if self.flush_ns.is_some() {
+        self.ready_ns = self.ready_ns.max(origin_ns);
+        if self.flush_ns.is_some() || self.queue.len() > 0 {
             self.flush_ns = self.calendar().next_flush(origin_ns);
         }
     }
@@ -183,5 +184,72 @@ impl Stage for ManagedBottleneck {
 
     fn queued(&self) -> usize {
         self.queue.len() + self.out.queued()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        closings::OnClose,
+        gate::Gate,
+        spec::QueueSpec,
+        stage::testing::{drain, item},
+        time::NS_PER_MS,
+    };
+
+    const MS: u64 = NS_PER_MS;
+
+    /// Returns a stage that sends a packet of 1,500 bytes in `packet_ms` and drops none.
+    fn stage(packet_ms: u64, closed_ms: (u64, u64), on_close: OnClose) -> Box<dyn Stage> {
+        let closed_ns = vec![(closed_ms.0 * MS, closed_ms.1 * MS)];
+        let spec = PathSpec {
+            rate: RateSpec::constant(12_000_000 / packet_ms),
+            queue: QueueSpec {
+                packets: Some(100),
+                ..QueueSpec::default()
+            },
+            gate: Gate::new(closed_ns, None, on_close).ok(),
+            ..PathSpec::default()
+        };
+        let aqm = AqmSpec {
+            target_ns: 3_600_000 * MS,
+            interval_ns: 7_200_000 * MS,
+            ..AqmSpec::new(AqmKind::Codel, 1500)
+        };
+        let mut stage = build(&spec, aqm);
+        stage.start(0);
+        stage
+    }
+
+    /// The old clock's gate holds the packet until 1,100 ms. The new clock begins at 1,000 ms with an open gate.
+    #[test]
+    fn a_new_clock_decides_nothing_before_its_origin() {
+        let mut stage = stage(1, (900, 1_100), OnClose::Keep);
+        stage.offer(950 * MS, item(0, 1500));
+        stage.start(1_000 * MS);
+        assert_eq!(stage.next_deadline(), Some(1_000 * MS));
+        assert_eq!(drain(&mut *stage), [(1_001 * MS, 0, None)]);
+    }
+
+    /// The gate flushes from 100 to 200 ms on each clock. All arrive after that on the first, and the second begins at
+    /// 500 ms.
+    #[test]
+    fn a_new_clock_flushes_a_queue_that_stands() {
+        let mut stage = stage(80, (100, 200), OnClose::Flush);
+        for token in 0..4 {
+            stage.offer(450 * MS, item(token, 1500));
+        }
+        stage.start(500 * MS);
+        let flushed = Some(Cause::Gate);
+        assert_eq!(
+            drain(&mut *stage),
+            [
+                (530 * MS, 0, None),
+                (600 * MS, 1, flushed),
+                (600 * MS, 2, flushed),
+                (600 * MS, 3, flushed)
+            ]
+        );
     }
 }
