@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use link::tap::{Fate, TCP, TapRecord, UDP};
-use link::{Cause, Direction};
 
 use crate::flow::Flow;
 use crate::leg::Leg;
 use crate::packet::{Packet, Transport, opens_tcp};
 use crate::streams::Streams;
+use crate::turns::turns;
 
 /// The packets of a cell.
 #[derive(Debug)]
@@ -49,6 +49,7 @@ impl Crossings {
                 packet.begin_ns = turn.begin_ns;
                 packet.woke_ns = turn.woke_ns;
                 packet.behind = turn.behind;
+                packet.idle = turn.idle;
             }
             if transport == Transport::Tcp {
                 streams[flow].place(&mut packet, record, number);
@@ -89,55 +90,4 @@ impl Crossings {
 fn is_seen(record: &TapRecord) -> bool {
     let is_offered = !matches!(record.fate, Fate::Refused | Fate::Unmapped);
     matches!(record.protocol, TCP | UDP) && !record.stray && is_offered
-}
-
-/// When the bottleneck served a packet.
-#[derive(Clone, Copy, Debug)]
-struct Turn {
-    begin_ns: u64,
-    left_ns: u64,
-    woke_ns: Option<u64>,
-    /// The packet in front, for whose departure it waited.
-    behind: Option<usize>,
-}
-
-/// Returns the turn of each packet of `order`, by its number there. Those that a queue dropped have none.
-fn turns(tap: &[TapRecord], order: &[usize], up: &Leg, down: &Leg) -> Vec<Option<Turn>> {
-    let mut turns: Vec<Option<Turn>> = vec![None; order.len()];
-    for (direction, leg) in [(Direction::Up, up), (Direction::Down, down)] {
-        let takes_turn = |number: &usize| {
-            let record = &tap[order[*number]];
-            let is_served = matches!(
-                record.fate,
-                Fate::Delivered | Fate::InFlight | Fate::Dropped(Cause::Loss)
-            );
-            is_served && record.direction == direction
-        };
-        let mut served: Vec<usize> = (0..order.len()).filter(takes_turn).collect();
-        if leg.is_fair {
-            served.sort_by_key(|&number| (leg.shown_left_ns(&tap[order[number]]), number));
-        }
-        let mut last: Option<(usize, Turn)> = None;
-        for number in served {
-            let record = &tap[order[number]];
-            let was_delivered = record.fate == Fate::Delivered;
-            let latest_ns = match was_delivered {
-                true => record.departure_ns.max(record.arrival_ns),
-                false => u64::MAX,
-            };
-            let free_ns = last.map_or(0, |(_, front)| front.left_ns);
-            let service = leg.service(record, free_ns, was_delivered);
-            let left_ns = service.left_ns.min(latest_ns);
-            let front = last.map(|(front, _)| front);
-            let turn = Turn {
-                begin_ns: service.begin_ns.min(left_ns),
-                left_ns,
-                woke_ns: service.woke_ns,
-                behind: front.filter(|_| record.arrival_ns < free_ns),
-            };
-            turns[number] = Some(turn);
-            last = Some((number, turn));
-        }
-    }
-    turns
 }

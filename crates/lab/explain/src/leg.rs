@@ -17,7 +17,11 @@ pub struct Leg {
     more_ns: u64,
     rate: Rate,
     /// The link is closed at times.
-    has_gate: bool,
+    pub(crate) has_gate: bool,
+    /// Packets wait for a radio, which is in front of the bottleneck.
+    has_radio: bool,
+    /// Packets meet the bottleneck after their delay, as those to a phone with a radio do.
+    pub(crate) is_delay_first: bool,
     /// Flows take turns, so that packets leave in another order than they came.
     pub(crate) is_fair: bool,
     /// When the radio had woken up, as if packets met it when they arrive at the link.
@@ -58,6 +62,8 @@ impl Leg {
             more_ns: path.jitter_ns.saturating_add(path.most_extra_delay_ns()),
             // A trace has outages of its own.
             has_gate: path.is_closed_at_times() && !matches!(rate, Rate::Varying),
+            has_radio: path.radio.is_some(),
+            is_delay_first: false,
             is_fair: path.aqm.is_some_and(|aqm| aqm.kind == AqmKind::FqCodel),
             woke_ns: Vec::new(),
             rate,
@@ -71,6 +77,7 @@ impl Leg {
             Direction::Up => 0,
             Direction::Down => self.delay_ns,
         };
+        self.is_delay_first = self.has_radio && direction == Direction::Down;
         let woke = changes.iter().filter(|c| c.state == RadioState::At(0));
         self.woke_ns = woke.map(|c| c.at_ns.saturating_sub(before_ns)).collect();
         self
@@ -84,17 +91,51 @@ impl Leg {
             more_ns: 0,
             rate: Rate::Varying,
             has_gate: false,
+            has_radio: false,
+            is_delay_first: false,
             is_fair: false,
             woke_ns: Vec::new(),
         }
     }
 
-    /// Returns when a packet had left the bottleneck by what became of it; what is still on the link did so last.
+    /// Returns when a packet had left the bottleneck by what became of it, as if packets met it when they arrive at the
+    /// link. That of a delivered one is off by its jitter. What is still on the link left last.
     pub(crate) fn shown_left_ns(&self, packet: &TapRecord) -> u64 {
         match packet.fate {
-            Fate::Delivered => packet.departure_ns.saturating_sub(self.delay_ns),
             Fate::InFlight => u64::MAX,
+            Fate::Delivered => packet.departure_ns.saturating_sub(self.delay_ns),
+            _ if self.is_delay_first => packet.departure_ns.saturating_sub(self.delay_ns),
             _ => packet.departure_ns,
+        }
+    }
+
+    /// Returns the earliest time at which a packet can have left the bottleneck.
+    pub(crate) fn least_left_ns(&self, packet: &TapRecord) -> u64 {
+        packet.arrival_ns.saturating_add(self.takes_ns(packet))
+    }
+
+    /// Returns the earliest time at which the bottleneck can have begun to send a packet, by what became of it.
+    pub(crate) fn least_begin_ns(&self, packet: &TapRecord) -> u64 {
+        let longest_ns = self.delay_ns.saturating_add(self.more_ns);
+        let after_ns = match packet.fate {
+            Fate::InFlight => return u64::MAX,
+            Fate::Delivered => longest_ns.saturating_add(LATE_NS),
+            _ if self.is_delay_first => longest_ns,
+            _ => 0,
+        };
+        let after_ns = after_ns.saturating_add(self.takes_ns(packet));
+        let begin_ns = packet.departure_ns.saturating_sub(after_ns);
+        begin_ns.max(packet.arrival_ns)
+    }
+
+    /// Returns how long the bottleneck sends a packet, if its rate is constant.
+    fn takes_ns(&self, packet: &TapRecord) -> u64 {
+        match self.rate {
+            Rate::Unlimited | Rate::Varying => 0,
+            Rate::Bps(bps) => {
+                let ns = u128::from(packet.ip_bytes) * 8_000_000_000 / u128::from(bps);
+                u64::try_from(ns).unwrap_or(u64::MAX)
+            }
         }
     }
 
@@ -102,13 +143,7 @@ impl Leg {
     /// its departure from the whole link is known.
     pub(crate) fn service(&self, packet: &TapRecord, free_ns: u64, was_delivered: bool) -> Service {
         let free_ns = packet.arrival_ns.max(free_ns);
-        let takes_ns = match self.rate {
-            Rate::Unlimited | Rate::Varying => 0,
-            Rate::Bps(bps) => {
-                let ns = u128::from(packet.ip_bytes) * 8_000_000_000 / u128::from(bps);
-                u64::try_from(ns).unwrap_or(u64::MAX)
-            }
-        };
+        let takes_ns = self.takes_ns(packet);
         // The earliest at which the packet can have left: its delay was at most so long.
         let longest_ns = self.delay_ns.saturating_add(self.more_ns);
         let shown_ns = packet.departure_ns.saturating_sub(longest_ns);
@@ -155,7 +190,9 @@ impl Leg {
 
 #[cfg(test)]
 mod tests {
-    use link::{Direction, Gate, Handovers, OnClose, StationSpec};
+    use link::{
+        Begins, Cause, Direction, Gate, Handovers, OnClose, RadioSpec, RadioStateSpec, StationSpec,
+    };
 
     use super::*;
 
@@ -175,7 +212,12 @@ mod tests {
     }
 
     fn served_by(leg: &Leg, departure_ns: u64, was_delivered: bool) -> [u64; 2] {
-        let packet = TapRecord {
+        let service = leg.service(&packet(departure_ns), 90 * MS, was_delivered);
+        [service.begin_ns, service.left_ns].map(|ns| ns / MS)
+    }
+
+    fn packet(departure_ns: u64) -> TapRecord {
+        TapRecord {
             arrival_ns: 100 * MS,
             departure_ns,
             seq: 0,
@@ -194,9 +236,39 @@ mod tests {
             stray: false,
             window: 0,
             options: Default::default(),
+        }
+    }
+
+    /// Packets to a phone meet the bottleneck at the phone, whether they are lost behind it or delivered.
+    #[test]
+    fn what_was_lost_left_the_bottleneck_by_the_same_clock() {
+        let state = |name: &str, after_ns| RadioStateSpec {
+            name: name.to_owned(),
+            after_ns,
+            promotion_ns: after_ns,
+            ..RadioStateSpec::default()
         };
-        let service = leg.service(&packet, 90 * MS, was_delivered);
-        [service.begin_ns, service.left_ns].map(|ns| ns / MS)
+        let (on, off) = (state("on", 0), state("off", 1));
+        let path = PathSpec {
+            delay_ns: 20 * MS,
+            radio: Some(RadioSpec::new(Begins::Idle, vec![on, off]).unwrap()),
+            ..PathSpec::default()
+        };
+        let lost = TapRecord {
+            fate: Fate::Dropped(Cause::Loss),
+            ..packet(150 * MS)
+        };
+        let shown = |direction, path: &PathSpec| {
+            let leg = Leg::of(path).with_radio(direction, &[]);
+            [packet(150 * MS), lost].map(|packet| leg.shown_left_ns(&packet) / MS)
+        };
+        assert_eq!(shown(Direction::Down, &path), [130, 130]);
+        assert_eq!(shown(Direction::Up, &path), [130, 150]);
+        let wired = PathSpec {
+            radio: None,
+            ..path
+        };
+        assert_eq!(shown(Direction::Down, &wired), [130, 150]);
     }
 
     #[test]
@@ -254,13 +326,9 @@ mod tests {
             state: RadioState::At(0),
         };
         let leg = Leg {
-            delay_ns: 20 * MS,
-            less_ns: 0,
-            more_ns: 0,
             rate: Rate::Bps(1_000_000),
             has_gate: true,
-            is_fair: false,
-            woke_ns: Vec::new(),
+            ..Leg::of_unknown_rate(20 * MS)
         };
         let leg = leg.with_radio(Direction::Up, &[change]);
         // 10 ms of service before the delay: it began when the radio had woken up, or 50 ms later.
@@ -277,13 +345,11 @@ mod tests {
         };
         for has_gate in [false, true] {
             let leg = Leg {
-                delay_ns: 20 * MS,
                 less_ns: 5 * MS,
                 more_ns: 15 * MS,
                 rate: Rate::Bps(1_000_000),
                 has_gate,
-                is_fair: false,
-                woke_ns: Vec::new(),
+                ..Leg::of_unknown_rate(20 * MS)
             };
             let leg = leg.with_radio(Direction::Up, &[change]);
             for departure_ms in [175, 180, 195] {
@@ -303,13 +369,8 @@ mod tests {
         };
         let leg = |direction, times: &[u64]| {
             let leg = Leg {
-                delay_ns: 20 * MS,
-                less_ns: 0,
-                more_ns: 0,
                 rate: Rate::Bps(1_000_000),
-                has_gate: false,
-                is_fair: false,
-                woke_ns: Vec::new(),
+                ..Leg::of_unknown_rate(20 * MS)
             };
             leg.with_radio(direction, &changes(times))
         };

@@ -44,6 +44,7 @@ mod receive_window;
 mod request;
 mod streams;
 mod tls;
+mod turns;
 mod walk;
 
 pub use crossings::Crossings;

@@ -3,6 +3,8 @@
 use link::Direction;
 use link::tap::{ACK, Fate, SYN, TCP, TapRecord};
 
+use crate::Part;
+
 /// A QUIC packet with one ACK frame and a few ranges is at most so long: 1 byte of flags, 8 to 20 of connection id, 1
 /// to 4 of packet number, 16 of tag (RFC 9000 section 17.3, RFC 9001 section 5.3).
 const QUIC_ACK_BYTES: u16 = 55;
@@ -34,6 +36,8 @@ pub(crate) struct Packet {
     pub(crate) was_dropped: bool,
     /// The packet in front of it, for whose departure it waited.
     pub(crate) behind: Option<usize>,
+    /// What it waited for if nothing in front of it was served.
+    pub(crate) idle: Part,
     /// The first packet with the same bytes, which TCP's sequence numbers show.
     pub(crate) first_copy: Option<usize>,
     pub(crate) payload_bytes: u16,
@@ -67,6 +71,7 @@ impl Packet {
             delivery_ns: delivered.then(|| record.departure_ns.max(record.arrival_ns)),
             was_dropped: matches!(record.fate, Fate::Dropped(_)),
             behind: None,
+            idle: Part::Unexplained,
             first_copy: None,
             payload_bytes: record.payload_bytes,
             // A small packet of QUIC is judged when all are known.

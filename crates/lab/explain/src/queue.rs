@@ -51,7 +51,7 @@ impl Walk<'_> {
         };
         let woke_ns = packet.woke_ns.unwrap_or(from_ns);
         self.charge(packet.begin_ns.max(from_ns), part, Some(number));
-        self.charge(woke_ns.max(from_ns), Part::LinkClosed, Some(number));
+        self.charge(woke_ns.max(from_ns), packet.idle, Some(number));
         self.charge(from_ns, Part::Radio, Some(number));
     }
 }

@@ -181,3 +181,110 @@ fn packets_that_came_before_cost_nothing_if_they_are_sent_after() {
         assert_eq!(parts[Part::Server], 10 * MS, "{kind:?} {parts:?}");
     }
 }
+
+const FAIR: Option<AqmSpec> = Some(AqmSpec {
+    kind: AqmKind::FqCodel,
+    target_ns: 5 * MS,
+    interval_ns: 100 * MS,
+    quantum_bytes: None,
+    mtu: 1_500,
+});
+
+/// Returns the parts of a request whose response came over this path 10 ms after it was asked, and left at `end`.
+fn parts_over(path: &PathSpec, tape: &Tape, [start, asked, end]: [u64; 3]) -> Parts {
+    let crossings = Crossings::of(&tape.packets, &Leg::of(path), &Leg::of(path));
+    let request = Request {
+        served: served(asked, asked + 10 * MS),
+        ..request(Transport::Tcp, start, end)
+    };
+    crossings.path(&request).parts()
+}
+
+/// A response that jitter delays by 3 ms, and a packet of another flow that was sent after it had left, and was lost
+/// before it arrived. The link has no outage, or one a long time after.
+#[test]
+fn a_packet_is_not_behind_one_that_came_when_it_had_left() {
+    for is_closed_later in [false, true] {
+        let mut tape = Tape::at_rate(Transport::Tcp, 10_000_000);
+        tape.open(0);
+        let start = 500 * MS;
+        let asked = tape.send(Up, start, 200);
+        let responded = asked + 10 * MS;
+        let end = tape.send(Down, responded, 150) + 3 * MS;
+        tape.last().departure_ns = end;
+        tape.push(OTHER_PORT, Down, responded + MS, FULL, true, 0x40);
+        let gate = Gate::new(vec![(9_000 * MS, 9_001 * MS)], None, OnClose::Keep).ok();
+        let path = PathSpec {
+            delay_ns: DELAY,
+            jitter_ns: 5 * MS,
+            rate: RateSpec::constant(10_000_000),
+            aqm: FAIR,
+            gate: gate.filter(|_| is_closed_later),
+            ..PathSpec::default()
+        };
+        let parts = parts_over(&path, &tape, [start, asked, end]);
+        let expected = [
+            (Part::Exchange, RTT + 3 * MS),
+            (Part::LinkBusy, (240 + 190) * 800),
+            (Part::Server, 10 * MS),
+        ];
+        let mut present = present(&parts);
+        present.sort();
+        let mut expected = expected.to_vec();
+        expected.sort();
+        assert_eq!(present, expected, "{is_closed_later}");
+    }
+}
+
+/// A flow that begins to send while the link is closed goes first when it opens. Both waited for that.
+#[test]
+fn a_flow_that_goes_first_after_an_outage_does_not_hide_it() {
+    const TAKES: u64 = 1_440 * 800;
+    let mut tape = Tape::at_rate(Transport::Tcp, 10_000_000);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let responded = asked + 10 * MS;
+    let open = responded + 100 * MS;
+    tape.send(Down, responded, 150);
+    let end = open + TAKES + 190 * 800 + DELAY;
+    tape.last().departure_ns = end;
+    tape.push(OTHER_PORT, Down, responded + 50 * MS, FULL, false, 0x40);
+    tape.last().departure_ns = open + TAKES + DELAY;
+    let path = PathSpec {
+        delay_ns: DELAY,
+        rate: RateSpec::constant(10_000_000),
+        aqm: FAIR,
+        gate: Gate::new(vec![(responded - MS, open)], None, OnClose::Keep).ok(),
+        ..PathSpec::default()
+    };
+    let parts = parts_over(&path, &tape, [start, asked, end]);
+    assert_eq!(parts[Part::LinkClosed], 100 * MS, "{parts:?}");
+    assert_eq!(parts[Part::LinkBusyOthers], TAKES, "{parts:?}");
+}
+
+/// Two packets wait for a third, and left the link at the same time: which of them was first is not known.
+#[test]
+fn the_order_of_packets_that_left_at_once_is_not_guessed() {
+    const TAKES: u64 = 1_440 * 800;
+    let mut tape = Tape::at_rate(Transport::Tcp, 10_000_000);
+    tape.open(0);
+    let start = 500 * MS;
+    let asked = tape.send(Up, start, 200);
+    let responded = asked + 10 * MS;
+    tape.push(OTHER_PORT, Down, responded - 100, FULL, false, 0x40);
+    tape.push(OTHER_PORT + 1, Down, responded - 50, FULL, false, 0x40);
+    let end = tape.send(Down, responded, 150);
+    let count = tape.packets.len();
+    tape.packets[count - 2].departure_ns = end;
+    let path = PathSpec {
+        delay_ns: DELAY,
+        rate: RateSpec::constant(10_000_000),
+        aqm: FAIR,
+        ..PathSpec::default()
+    };
+    let parts = parts_over(&path, &tape, [start, asked, end]);
+    assert_eq!(parts[Part::LinkBusyOthers], TAKES - 100, "{parts:?}");
+    assert_eq!(parts[Part::LinkClosed], 0, "{parts:?}");
+    assert_eq!(parts[Part::Unexplained], TAKES, "{parts:?}");
+}
