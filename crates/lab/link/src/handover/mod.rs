@@ -52,9 +52,12 @@ pub struct HandoverError {
 }
 
 impl Handovers {
-    /// Most base stations, and the longest time: a day.
+    /// Most base stations.
     const MAX_STATIONS: usize = 10_000;
-    const MAX_NS: u64 = 86_400_000_000_000;
+    /// The longest time of a file: an hour.
+    const MAX_NS: u64 = 3_600_000_000_000;
+    /// The longest extra delay of a file: a minute.
+    const MAX_EXTRA_NS: u64 = 60_000_000_000;
 
     /// Returns handovers to these base stations, in order of time, repeated with the period `every_ns` if there is one.
     pub fn new(
@@ -74,11 +77,17 @@ impl Handovers {
             let times = [
                 ("at_ms", station.at_ns),
                 ("interruption_ms", station.interruption_ns),
-                ("extra_delay_ms", station.extra_delay_ns),
             ];
             if let Some((key, _)) = times.iter().find(|(_, ns)| *ns > Handovers::MAX_NS) {
-                return Err(wrong(i, key, "the time is longer than a day"));
+                return Err(wrong(i, key, "the time is longer than an hour"));
             }
+            if station.extra_delay_ns > Handovers::MAX_EXTRA_NS {
+                let message = "the extra delay is longer than a minute";
+                return Err(wrong(i, "extra_delay_ms", message));
+            }
+        }
+        if every_ns.is_some_and(|every_ns| every_ns > Handovers::MAX_NS) {
+            return Err(wrong(0, "every_ms", "the period is longer than an hour"));
         }
         let closing = |station: &StationSpec| Closing {
             from_ns: station.at_ns,
@@ -234,6 +243,17 @@ mod tests {
             refused(&[station(1, 5, u64::MAX)], None),
             (0, "extra_delay_ms")
         );
+        let (hour_ns, minute_ns) = (3_600_000_000_000, 60_000_000_000);
+        let longest = station(hour_ns - 2, 1, minute_ns);
+        assert!(Handovers::new(vec![longest], Some(hour_ns)).is_ok());
+        for (station, every_ns, key) in [
+            (station(hour_ns + 1, 1, 0), None, "at_ms"),
+            (station(0, hour_ns + 1, 0), None, "interruption_ms"),
+            (station(0, 1, minute_ns + 1), None, "extra_delay_ms"),
+            (station(0, 1, 0), Some(hour_ns + 1), "every_ms"),
+        ] {
+            assert_eq!(refused(&[station], every_ns), (0, key));
+        }
         assert!(Handovers::new(vec![station(1, 5, 0)], Some(7)).is_ok());
     }
 }

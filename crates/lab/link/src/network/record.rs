@@ -11,7 +11,14 @@ impl<'de> Deserialize<'de> for PathSpec {
         // The derived function; that of the trait is this one.
         let spec = PathSpec::deserialize(deserializer)?;
         stage::check(&spec, *MTU.start()).map_err(D::Error::custom)?;
-        Ok(spec)
+        match spec.aqm {
+            Some(aqm) if !MTU.contains(&aqm.mtu) => {
+                let (least, most) = (MTU.start(), MTU.end());
+                let wrong = format!("aqm: mtu: {} is out of range, {least} to {most}", aqm.mtu);
+                Err(D::Error::custom(wrong))
+            }
+            _ => Ok(spec),
+        }
     }
 }
 
@@ -45,6 +52,10 @@ fn check(network: &Network) -> Result<(), String> {
     }
     for (direction, spec) in [("up", up), ("down", down)] {
         stage::check(spec, *mtu).map_err(|wrong| format!("{direction}.{wrong}"))?;
+        if let Some(aqm) = spec.aqm.filter(|aqm| aqm.mtu != *mtu) {
+            let wrong = format!("{direction}.aqm: its mtu is {}, not {mtu}", aqm.mtu);
+            return Err(wrong);
+        }
     }
     if up.radio != down.radio {
         return Err("up.radio and down.radio differ; both directions share one".to_owned());

@@ -260,8 +260,12 @@ fn without_contradictions(mut spec: PathSpec) -> PathSpec {
     };
     spec.aqm = spec.aqm.filter(|aqm| {
         let has_quantum = aqm.quantum_bytes.is_none_or(|bytes| bytes >= 256);
-        waits && aqm.target_ns < aqm.interval_ns && has_quantum
+        waits && (1_000..aqm.interval_ns).contains(&aqm.target_ns) && has_quantum
     });
+    if let Some(aqm) = &mut spec.aqm {
+        let is_fair = aqm.kind == AqmKind::FqCodel;
+        aqm.quantum_bytes = aqm.quantum_bytes.filter(|_| is_fair);
+    }
     spec
 }
 

@@ -36,8 +36,19 @@ fn specs_of_json_that_contradict_themselves_are_refused() {
         "stations": [{"at_ns": 5, "interruption_ns": 6, "queue": "flush"}]}}"#;
     let both = r#"{"gate": {"closed_ns": [[5, 6]], "every_ns": null, "on_close": "flush"}, "handovers":
         {"every_ns": null, "stations": [{"at_ns": 5, "interruption_ns": 6, "queue": "flush"}]}}"#;
-    let no_quantum = r#"{"rate": {"constant": {"bps": 8000}}, "queue": {"packets": 9}, "aqm": {"kind": "fq-codel",
-        "target_ns": 5, "interval_ns": 6, "quantum_bytes": 0, "mtu": 1500}}"#;
+    let aqm = |kind: &str, target_ns: u64, interval_ns: u64, quantum: Option<u32>, mtu: u32| {
+        let aqm = json!({"kind": kind, "target_ns": target_ns, "interval_ns": interval_ns,
+            "quantum_bytes": quantum, "mtu": mtu});
+        let rate = json!({"constant": {"bps": 8000}});
+        json!({"rate": rate, "queue": {"packets": 9}, "aqm": aqm}).to_string()
+    };
+    let hour_ns = 3_600_000_000_000;
+    assert!(serde_json::from_str::<PathSpec>(&aqm("codel", 1_000, hour_ns, None, 1280)).is_ok());
+    let no_quantum = aqm("fq-codel", 5_000, 6_000, Some(0), 1500);
+    let no_turns = aqm("codel", 5_000, 6_000, Some(1500), 1500);
+    let no_target = aqm("codel", 0, 6_000, None, 1500);
+    let long = aqm("codel", 5_000, hour_ns + 1, None, 1500);
+    let no_mtu = aqm("codel", 5_000, 6_000, None, 0);
     for (spec, words) in [
         (
             r#"{"rate": {"constant": {"bps": 8000}}}"#,
@@ -50,7 +61,11 @@ fn specs_of_json_that_contradict_themselves_are_refused() {
         (trace_and_gate, "gate: a trace has its own outages"),
         (trace_and_handover, "gate: a trace has its own outages"),
         (both, "gate: a gate cannot be combined with handovers"),
-        (no_quantum, "aqm: a quantum has 256 to 65535 bytes"),
+        (&no_quantum, "aqm: a quantum has 256 to 65535 bytes"),
+        (&no_turns, "aqm: codel has one queue, so no quantum"),
+        (&no_target, "aqm: the target is 0.001 to 3600000 ms"),
+        (&long, "aqm: the interval is 0.001 to 3600000 ms"),
+        (&no_mtu, "aqm: mtu: 0 is out of range, 1280 to 9000"),
     ] {
         let error = serde_json::from_str::<PathSpec>(spec)
             .expect_err(spec)
@@ -96,6 +111,11 @@ fn networks_of_json_that_no_file_can_say_are_refused() {
         other,
         "network `3g-umts`: up.radio: a packet of the MTU, 1500 bytes, is small",
     );
+    let mut other = network("bufferbloat-codel");
+    other["mtu"] = json!(1400);
+    let error = serde_json::from_value::<Network>(other).unwrap_err();
+    let words = "aqm: its mtu is 1500, not 1400";
+    assert!(error.to_string().ends_with(words), "{error}");
     let mut other = network("lte");
     other["up"]["radio"]["begins"] = json!("connected");
     refused(other, "network `lte`: up.radio and down.radio differ");

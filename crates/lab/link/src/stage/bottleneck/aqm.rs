@@ -52,8 +52,19 @@ impl AqmKeys {
     }
 }
 
-/// Refuses a target that is no shorter than the interval, and turns in which a flow sends next to nothing.
+/// Refuses what no file can say: times out of range, a target that is no shorter than the interval, and turns of one
+/// queue or in which a flow sends next to nothing.
 pub(super) fn check(aqm: &AqmSpec) -> Result<(), Contradiction> {
+    let lengths_ns = ns(*LENGTH_MS.start())..=ns(*LENGTH_MS.end());
+    for (name, time_ns) in [("target", aqm.target_ns), ("interval", aqm.interval_ns)] {
+        if !lengths_ns.contains(&time_ns) {
+            let (least, most) = (LENGTH_MS.start(), LENGTH_MS.end());
+            return contradiction("aqm", format!("the {name} is {least} to {most} ms"));
+        }
+    }
+    if aqm.kind == AqmKind::Codel && aqm.quantum_bytes.is_some() {
+        return contradiction("aqm", "codel has one queue, so no quantum");
+    }
     let quantum = aqm.quantum_bytes.map(u64::from);
     if quantum.is_some_and(|bytes| !QUANTUM_BYTES.contains(&bytes)) {
         let (least, most) = (QUANTUM_BYTES.start(), QUANTUM_BYTES.end());
