@@ -27,6 +27,8 @@ pub(crate) struct Closing {
 pub(crate) struct Closings {
     intervals: Vec<Closing>,
     every_ns: Option<u64>,
+    /// Whether any interval flushes the queue, since every arrival asks for the next one.
+    has_flush: bool,
 }
 
 /// What is wrong with a list of intervals, and with which, counted from 0.
@@ -63,6 +65,7 @@ impl Closings {
             return Err(Disorder::Period);
         }
         Ok(Closings {
+            has_flush: intervals.iter().any(|c| c.on_close == OnClose::Flush),
             intervals,
             every_ns,
         })
@@ -109,7 +112,10 @@ impl Closings {
 
     /// Returns the first moment from `at_ns` on at which the direction closes and the queue is lost.
     pub(crate) fn next_flush(&self, at_ns: u64) -> Option<u64> {
-        self.next(at_ns, |closing| closing.on_close == OnClose::Flush)
+        match self.has_flush {
+            true => self.next(at_ns, |closing| closing.on_close == OnClose::Flush),
+            false => None,
+        }
     }
 
     /// Returns the moment when `need_ns` of open time have passed since `at_ns`; `u64::MAX` if the clock ends before.
