@@ -240,7 +240,8 @@ mod tests {
         let error = of_study("net.toml", Path::new(""), &scope).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "net.toml:6:9: down.trace: line 1 of the trace is not a whole number of milliseconds, e.g. 12"
+            "net.toml:6:9: down.trace: SECRET.trace: line 1 of the trace is not a whole number of milliseconds, e.g. \
+             12"
         );
     }
 

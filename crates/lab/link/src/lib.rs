@@ -99,4 +99,4 @@ pub use radio::{
 };
 pub use spec::*;
 pub use time::NS_PER_MS;
-pub use trace::{Trace, TraceError};
+pub use trace::{Trace, TraceError, TracePlace};

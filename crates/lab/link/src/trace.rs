@@ -1,5 +1,7 @@
 //! Traces of a link's delivery opportunities, in the Mahimahi format.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::time::NS_PER_MS;
@@ -23,19 +25,19 @@ pub enum TraceError {
     #[error("the trace has no length: its last time must be above 0")]
     NoLength,
     /// A time is less than the one before it.
-    #[error("entry {entry} of the trace is less than the one before it: put the times in order")]
+    #[error("{place} of the trace is less than the one before it: put the times in order")]
     OutOfOrder {
-        /// Position in the list, from 1.
-        entry: usize,
+        /// The time to blame.
+        place: TracePlace,
     },
     /// Nothing is delivered for longer than any outage lasts.
     #[error(
-        "entry {entry} of the trace comes more than 10 minutes after the one before, or after the start: is it in \
+        "{place} of the trace comes more than 10 minutes after the one before, or after the start: is it in \
          milliseconds from the start?"
     )]
     Gap {
-        /// Position in the list, from 1.
-        entry: usize,
+        /// The time to blame.
+        place: TracePlace,
     },
     /// The last time is later than that of any recording.
     #[error("the trace is longer than a day: are its times in milliseconds?")]
@@ -54,6 +56,24 @@ pub enum TraceError {
     TooLong,
 }
 
+/// Where a time of a trace is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TracePlace {
+    /// Position in a list, from 1.
+    Entry(usize),
+    /// Line of a file, from 1.
+    Line(usize),
+}
+
+impl fmt::Display for TracePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TracePlace::Entry(entry) => write!(f, "entry {entry}"),
+            TracePlace::Line(line) => write!(f, "line {line}"),
+        }
+    }
+}
+
 impl Trace {
     /// IP bytes that one opportunity carries: the convention of the trace format, without Mahimahi's
     /// four bytes of TUN header (Netravali et al., Mahimahi, USENIX ATC 2015, section 4).
@@ -66,11 +86,19 @@ impl Trace {
 
     /// Returns a trace of these times.
     pub fn new(times_ms: Vec<u32>) -> Result<Trace, TraceError> {
+        Trace::of_places(times_ms, |i| TracePlace::Entry(i + 1))
+    }
+
+    /// Returns a trace of these times, whose places `place` returns by their indices.
+    fn of_places(
+        times_ms: Vec<u32>,
+        place: impl Fn(usize) -> TracePlace,
+    ) -> Result<Trace, TraceError> {
         if times_ms.len() > Trace::MAX_OPPORTUNITIES {
             return Err(TraceError::TooLong);
         }
         if let Some(i) = (1..times_ms.len()).find(|&i| times_ms[i] < times_ms[i - 1]) {
-            return Err(TraceError::OutOfOrder { entry: i + 1 });
+            return Err(TraceError::OutOfOrder { place: place(i) });
         }
         match times_ms.last() {
             None => return Err(TraceError::Empty),
@@ -83,7 +111,7 @@ impl Trace {
             .zip(before)
             .map(|(at_ms, before)| at_ms - before);
         if let Some(i) = gaps_ms.position(|gap_ms| gap_ms > Trace::MAX_GAP_MS) {
-            return Err(TraceError::Gap { entry: i + 1 });
+            return Err(TraceError::Gap { place: place(i) });
         }
         match times_ms.last() {
             Some(last_ms) if *last_ms > Trace::DAY_MS => Err(TraceError::LongerThanADay),
@@ -107,7 +135,11 @@ impl Trace {
             }
             times_ms.push(at_ms);
         }
-        Trace::new(times_ms)
+        let is_time = |line: &(usize, &str)| !line.1.trim().is_empty();
+        Trace::of_places(times_ms, |i| {
+            let line = text.lines().enumerate().filter(is_time).nth(i);
+            TracePlace::Line(line.map_or(0, |(line, _)| line + 1))
+        })
     }
 
     /// Returns the times, in milliseconds, in order.
@@ -180,16 +212,30 @@ mod tests {
 
     #[test]
     fn invalid_traces_are_refused() {
+        let line = TracePlace::Line;
         assert_eq!(Trace::parse("\n \n"), Err(TraceError::Empty));
         assert_eq!(Trace::parse("0\n0\n"), Err(TraceError::NoLength));
         assert_eq!(
             Trace::parse("1\n5\n4\n"),
-            Err(TraceError::OutOfOrder { entry: 3 })
+            Err(TraceError::OutOfOrder { place: line(3) })
         );
-        assert_eq!(Trace::parse("600001\n"), Err(TraceError::Gap { entry: 1 }));
         assert_eq!(
-            Trace::parse("5\n600005\n1200006\n"),
-            Err(TraceError::Gap { entry: 3 })
+            Trace::parse("\n1\n \n5\n\n4\n"),
+            Err(TraceError::OutOfOrder { place: line(6) })
+        );
+        assert_eq!(
+            Trace::parse("600001\n"),
+            Err(TraceError::Gap { place: line(1) })
+        );
+        assert_eq!(
+            Trace::parse("5\n\n600005\n1200006\n"),
+            Err(TraceError::Gap { place: line(4) })
+        );
+        assert_eq!(
+            Trace::new(vec![5, 600_005, 1_200_006]),
+            Err(TraceError::Gap {
+                place: TracePlace::Entry(3)
+            })
         );
         assert!(Trace::parse("600000\n1200000\n").is_ok());
         // A packet every 12 ms in microseconds.

@@ -2,8 +2,9 @@
 
 use super::{
     Network,
-    error::{NetworkError, clip, hint},
+    error::{NetworkError, hint},
 };
+use crate::text::clip;
 
 include!(concat!(env!("OUT_DIR"), "/builtin.rs"));
 

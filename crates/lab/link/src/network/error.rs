@@ -2,9 +2,6 @@
 
 use config::{ConfigError, did_you_mean};
 
-/// Most characters of a user's name or value that a message repeats.
-const MAX_QUOTED_CHARS: usize = 80;
-
 /// An error in a network file or in a network's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
@@ -19,12 +16,6 @@ pub enum NetworkError {
         /// The nearest name, or all names.
         hint: String,
     },
-}
-
-/// Returns the beginning of a user's text, without control characters.
-pub(super) fn clip(text: &str) -> String {
-    let printable = |c: char| if neutral::is_interpreted(c) { ' ' } else { c };
-    text.chars().take(MAX_QUOTED_CHARS).map(printable).collect()
 }
 
 /// Returns the nearest of the known names, or all of them if none is near.
@@ -43,11 +34,5 @@ mod tests {
     fn without_a_near_name_all_are_listed() {
         assert_eq!(hint("lam", &["lan", "wifi"]), " (did you mean `lan`?)");
         assert_eq!(hint("xyz", &["lan", "wifi"]), "; known: lan, wifi");
-    }
-
-    #[test]
-    fn clipped_text_is_short_and_printable() {
-        assert_eq!(clip("a\u{1b}[2J\n"), "a [2J ");
-        assert_eq!(clip(&"x".repeat(1 << 20)).len(), MAX_QUOTED_CHARS);
     }
 }

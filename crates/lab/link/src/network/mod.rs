@@ -10,7 +10,7 @@ mod record;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{nat::NatSpec, spec::PathSpec};
+use crate::{nat::NatSpec, spec::PathSpec, text::clip};
 pub use builtin::{builtin, find};
 pub use error::NetworkError;
 pub use overrides::{OverrideError, Overrides};
@@ -72,7 +72,7 @@ impl Network {
     /// Parses a network. A `trace` that names a file is refused, because this crate reads no files.
     pub fn parse(file_name: &str, text: &str) -> Result<Network, NetworkError> {
         Network::parse_with(file_name, text, &|name| {
-            let name = error::clip(name);
+            let name = clip(name);
             Err(format!(
                 "the file {name:?} cannot be read here; write its times into trace_ms"
             ))

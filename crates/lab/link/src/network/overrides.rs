@@ -4,14 +4,11 @@ use std::ops::RangeInclusive;
 
 use config::{PERCENT, RATES, TIMES, quantity};
 
-use super::{
-    Network,
-    error::{clip, hint},
-    file::MTU,
-};
+use super::{Network, error::hint, file::MTU};
 use crate::{
     spec::{AqmKind, AqmSpec, LossSpec, PathSpec, QueueSpec, RateSpec},
     stage,
+    text::clip,
     time::NS_PER_MS,
 };
 

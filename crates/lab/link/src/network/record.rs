@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{Network, error::clip, file::MTU};
-use crate::{spec::PathSpec, stage};
+use super::{Network, file::MTU};
+use crate::{spec::PathSpec, stage, text::clip};
 
 impl<'de> Deserialize<'de> for PathSpec {
     /// Checks a direction by the smallest valid MTU: only a network knows its own.

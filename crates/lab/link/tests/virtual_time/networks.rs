@@ -119,6 +119,7 @@ fn trace_files_are_fetched_by_the_caller() {
     let text = format!("{HEAD}[up]\n[down]\nqueue_packets = 9\ntrace = 'lte.down'");
     let fetch = |name: &str| match name {
         "lte.down" => Ok("1\n2\n4\n".to_owned()),
+        "bad" => Ok("\n9\n\n4\n".to_owned()),
         _ => Err("not there".to_owned()),
     };
     let network = Network::parse_with("x.toml", &text, &fetch).unwrap();
@@ -131,6 +132,13 @@ fn trace_files_are_fetched_by_the_caller() {
     let error = place_and_message(&error);
     assert!(
         error.starts_with("x.toml:6: down.trace: not there; "),
+        "{error}"
+    );
+    let wrong = text.replace("lte.down", "bad");
+    let error = Network::parse_with("x.toml", &wrong, &fetch).unwrap_err();
+    let error = place_and_message(&error);
+    assert!(
+        error.starts_with("x.toml:6: down.trace: bad: line 4 of the trace is less than"),
         "{error}"
     );
     assert!(

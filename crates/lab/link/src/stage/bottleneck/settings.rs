@@ -11,7 +11,7 @@ use crate::{
     spec::{PathSpec, QueueSpec, RateSpec},
     stage::{Contradiction, TraceText, bottleneck::aqm, contradiction},
     table::{LENGTH_MS, MOMENT_MS, RATE_KBPS, Table, bps, ns},
-    text::{decimal, ms},
+    text::{clip, decimal, ms},
     trace::Trace,
 };
 
@@ -81,18 +81,21 @@ pub(crate) fn rate(
     if let Some(kbps) = table.within("rate_kbps", rate_kbps, &RATE_KBPS)? {
         return Ok(RateSpec::constant(bps(kbps)));
     }
-    let (key, trace) = if let Some(file) = trace {
+    if let Some(file) = trace {
         let text = trace_text(&file).map_err(|reason| {
             let hint = "name a file in the Mahimahi format, one time in ms per line";
             table.error("trace", format!("{reason}; {hint}"))
         })?;
-        ("trace", Trace::parse(&text))
-    } else if let Some(times_ms) = trace_ms {
-        ("trace_ms", Trace::new(times_ms))
-    } else {
+        return Trace::parse(&text)
+            .map(RateSpec::Trace)
+            .map_err(|e| table.error("trace", format!("{}: {e}", clip(&file))));
+    }
+    let Some(times_ms) = trace_ms else {
         return Ok(RateSpec::Unlimited);
     };
-    trace.map(RateSpec::Trace).map_err(|e| table.error(key, e))
+    Trace::new(times_ms)
+        .map(RateSpec::Trace)
+        .map_err(|e| table.error("trace_ms", e))
 }
 
 /// Refuses a rate without a queue, a queue without a rate, and other contradictions of the three.
