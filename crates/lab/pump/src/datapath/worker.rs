@@ -58,6 +58,7 @@ pub(crate) fn run(worker: Worker) {
         waiter: Waiter::new(now_ns, worker.spin_permille),
         ready: VecDeque::with_capacity(worker.slab.capacity()),
         idle_iterations: 0,
+        last_arrival_ns: 0,
         w: worker,
     }
     .run();
@@ -71,6 +72,8 @@ struct Loop {
     ready: VecDeque<ReadyFrame>,
     /// Consecutive iterations that neither moved a frame nor waited.
     idle_iterations: u32,
+    /// When the frame arrived that was taken last.
+    last_arrival_ns: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -88,7 +91,8 @@ impl Loop {
             }
             self.clock.refresh(sys::monotonic_ns());
             let taken = self.take_arrivals();
-            self.collect_departures(sys::monotonic_ns());
+            let until_ns = decided_until_ns(taken, self.last_arrival_ns, sys::monotonic_ns());
+            self.collect_departures(until_ns);
             let sent = self.send_ready();
             self.w.control.publish_in_flight(self.w.slab.len());
             if taken > 0 || sent || self.wait() {
@@ -133,7 +137,12 @@ impl Loop {
 
     /// Offers at most [`BATCH`] frames from the ring to the model and returns their number.
     fn take_arrivals(&mut self) -> usize {
-        let Loop { w, clock, .. } = self;
+        let Loop {
+            w,
+            clock,
+            last_arrival_ns,
+            ..
+        } = self;
         let Worker {
             ring,
             path,
@@ -154,6 +163,7 @@ impl Loop {
                 // others are taken.
                 let now_ns = sys::monotonic_ns();
                 let arrival_ns = clock.arrival_ns(frame.stamp_real_ns, now_ns);
+                *last_arrival_ns = arrival_ns;
                 let mut parsed = frame::parse(frame.bytes);
                 let inbound =
                     (nat.as_mut()).and_then(|nat| nat.arrive(arrival_ns, frame.bytes, &mut parsed));
@@ -226,8 +236,9 @@ impl Loop {
                 let departure_ns = sys::monotonic_ns();
                 // A partial batch means a full interface, which counted a drop of its own.
                 w.ledger.retries += u64::from(n < ready.len().min(BATCH));
-                for frame in ready.drain(..n) {
-                    complete_delivery(w, frame, offered_ns, departure_ns);
+                for (place, frame) in (0..).zip(ready.drain(..n)) {
+                    // A ns for each keeps their order, and none is handed over sooner.
+                    complete_delivery(w, frame, offered_ns + place, departure_ns);
                 }
                 true
             }
@@ -308,6 +319,15 @@ impl Loop {
     }
 }
 
+/// Returns the time up to which the model may decide. After a full batch the ring may have frames that arrived later
+/// than the last of it, and a managed queue decides by what has arrived.
+fn decided_until_ns(taken: usize, last_arrival_ns: u64, now_ns: u64) -> u64 {
+    match taken < BATCH {
+        true => now_ns,
+        false => last_arrival_ns.min(now_ns),
+    }
+}
+
 /// Counts a frame that the link drops, and frees its slot.
 fn drop_packet(w: &mut Worker, token: u64, at_ns: u64, cause: Cause) {
     let meta = w.slab.meta(token);
@@ -333,4 +353,17 @@ fn complete_delivery(w: &mut Worker, frame: ReadyFrame, offered_ns: u64, departu
         frames.push(offered_ns, true, w.slab.bytes(frame.token));
     }
     w.slab.remove(frame.token);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_decided_beyond_a_full_batch() {
+        assert_eq!(decided_until_ns(BATCH, 5, 9), 5);
+        assert_eq!(decided_until_ns(BATCH, 10, 9), 9);
+        assert_eq!(decided_until_ns(BATCH - 1, 5, 9), 9);
+        assert_eq!(decided_until_ns(0, 5, 9), 9);
+    }
 }
