@@ -103,9 +103,8 @@ impl Leg {
     pub(crate) fn shown_left_ns(&self, packet: &TapRecord) -> u64 {
         match packet.fate {
             Fate::InFlight => u64::MAX,
-            Fate::Delivered => packet.departure_ns.saturating_sub(self.delay_ns),
-            _ if self.is_delay_first => packet.departure_ns.saturating_sub(self.delay_ns),
-            _ => packet.departure_ns,
+            Fate::Dropped(_) if !self.is_delay_first => packet.departure_ns,
+            _ => packet.departure_ns.saturating_sub(self.delay_ns),
         }
     }
 
@@ -178,9 +177,7 @@ impl Leg {
             },
         }
     }
-}
 
-impl Leg {
     /// Returns when the radio woke up next after a time, if it did.
     fn woke_after(&self, at_ns: u64) -> Option<u64> {
         let next = self.woke_ns.partition_point(|&woke_ns| woke_ns <= at_ns);
@@ -248,10 +245,9 @@ mod tests {
             promotion_ns: after_ns,
             ..RadioStateSpec::default()
         };
-        let (on, off) = (state("on", 0), state("off", 1));
         let path = PathSpec {
             delay_ns: 20 * MS,
-            radio: Some(RadioSpec::new(Begins::Idle, vec![on, off]).unwrap()),
+            radio: RadioSpec::new(Begins::Idle, vec![state("on", 0), state("off", 1)]).ok(),
             ..PathSpec::default()
         };
         let lost = TapRecord {
