@@ -5,7 +5,7 @@
 mod invented;
 
 use invented::{data, quickstart};
-use record::{Cell, PacketSeries, RunData};
+use record::{Cell, Move, PacketSeries, RunData};
 use report::{AaCheck, CommonLosses, Summary, brief, human, summarise};
 
 const BASELINE: &str = "hyper h2";
@@ -79,6 +79,20 @@ fn copies_that_lose_the_same_packets_pass() {
         ),
         "{text}"
     );
+}
+
+/// After a move, the number of a packet no longer names its random draw.
+#[test]
+fn losses_of_cells_with_moves_are_not_compared() {
+    let differing = with_packets(&["true-metro"], |cell| match cell.arm.as_str() {
+        COPY => other(cell),
+        _ => common(cell),
+    });
+    assert!(!objections(&summarise(&differing)).is_empty());
+    let moved = changed(&differing, |cell| cell.moves = vec![Move::default()]);
+    let summary = summarise(&moved);
+    assert_eq!(objections(&summary), [""; 0]);
+    assert!(common_losses(&summary).is_none_or(|losses| losses.blocks == 0));
 }
 
 /// They cost precision in one block, and neither the run nor its answer.

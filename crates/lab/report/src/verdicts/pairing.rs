@@ -28,7 +28,8 @@ const LOSS_ERROR: f64 = 0.001;
 ///
 /// Fades come and go by the clock, so that copies that send a moment later lose other packets; a
 /// network with fades is not compared. Nor is a cell some of whose packets belong to no connection in
-/// the server's log, because the positions of its connections are uncertain.
+/// the server's log, because the positions of its connections are uncertain. Nor is a cell with a move: there the
+/// random losses of a connection begin anew with its next address, while its packets are numbered on.
 pub(crate) fn losses_by_block(
     network: &Network,
     copy: &Blocks<'_>,
@@ -45,6 +46,7 @@ pub(crate) fn losses_by_block(
         let sent: u64 = series().map(|s| u64::from(s.sent)).sum();
         let dropped: usize = series().map(|s| s.lost.len() + s.dropped.len()).sum();
         cell.is_measured()
+            && cell.moves.is_empty()
             && sent > 0
             && sent == cell.wire.up_packets + cell.wire.down_packets
             && dropped as u64 == cell.wire.dropped_packets
