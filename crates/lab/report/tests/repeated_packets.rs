@@ -5,7 +5,7 @@
 mod invented;
 
 use invented::{data, quickstart};
-use record::{Cell, PacketSeries, RunData};
+use record::{Cell, Move, PacketSeries, RunData};
 use report::summarise;
 
 /// Returns a run on a network without chance whose queue dropped packets of every cell.
@@ -67,6 +67,12 @@ fn a_queue_that_drops_nothing_in_some_block_is_not() {
         }
     });
     assert!(!is_noted(&spared));
+}
+
+#[test]
+fn packets_that_a_move_may_have_dropped_are_not() {
+    let moved = changed(&repeated(), |cell| cell.moves = vec![Move::default()]);
+    assert!(!is_noted(&moved));
 }
 
 #[test]

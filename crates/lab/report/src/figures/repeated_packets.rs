@@ -53,12 +53,13 @@ fn queues_without_chance(network: &Network) -> Option<[bool; 2]> {
     Some([queue_only("up")?, queue_only("down")?])
 }
 
-/// Returns whether in every block a full queue dropped packets, and a large body was the same.
+/// Returns whether in every block a full queue dropped packets, and a large body was the same. Where the phone moves,
+/// packets to a former address are dropped, too.
 fn repeat_each_other(blocks: &Blocks<'_>, [up, down]: &[bool; 2]) -> bool {
     let dropped = |cell: &&CompactCell| {
         let mut series = cell.connections.iter().flat_map(|c| &c.packets);
         let counts = |s: &PacketSeries| !s.dropped.is_empty() && if s.up { *up } else { *down };
-        cell.is_measured() && series.any(counts)
+        cell.is_measured() && cell.moves.is_empty() && series.any(counts)
     };
     let dropping: Vec<&CompactCell> = blocks.values().copied().filter(dropped).collect();
     let mut sizes: BTreeMap<u32, (u64, usize)> = BTreeMap::new();
