@@ -118,7 +118,7 @@ impl Leg {
         let longest_ns = self.delay_ns.saturating_add(self.more_ns);
         let after_ns = match packet.fate {
             Fate::InFlight => return u64::MAX,
-            Fate::Delivered => longest_ns.saturating_add(LATE_NS),
+            Fate::Delivered | Fate::Left => longest_ns.saturating_add(LATE_NS),
             _ if self.is_delay_first => longest_ns,
             _ => 0,
         };

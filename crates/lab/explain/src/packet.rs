@@ -69,7 +69,7 @@ impl Packet {
             woke_ns: None,
             left_ns: record.arrival_ns,
             delivery_ns: delivered.then(|| record.departure_ns.max(record.arrival_ns)),
-            was_dropped: matches!(record.fate, Fate::Dropped(_)),
+            was_dropped: matches!(record.fate, Fate::Dropped(_) | Fate::Left),
             behind: None,
             idle: Part::Unexplained,
             first_copy: None,

@@ -49,7 +49,7 @@ pub(crate) fn turns(tap: &[TapRecord], order: &[usize], up: &Leg, down: &Leg) ->
             let record = &tap[order[*number]];
             let is_served = matches!(
                 record.fate,
-                Fate::Delivered | Fate::InFlight | Fate::Dropped(Cause::Loss)
+                Fate::Delivered | Fate::Left | Fate::InFlight | Fate::Dropped(Cause::Loss)
             );
             is_served && record.direction == direction
         };
@@ -90,7 +90,7 @@ pub(crate) fn turns(tap: &[TapRecord], order: &[usize], up: &Leg, down: &Leg) ->
 
 /// Serves a packet after the last.
 fn serve(record: &TapRecord, next: Waiting, leg: &Leg, last: Option<Last>) -> (Turn, Last) {
-    let was_delivered = record.fate == Fate::Delivered;
+    let was_delivered = matches!(record.fate, Fate::Delivered | Fate::Left);
     let latest_ns = match was_delivered {
         true => record.departure_ns.max(record.arrival_ns),
         false => u64::MAX,
@@ -137,7 +137,7 @@ fn lefts_ns(records: &[&TapRecord], leg: &Leg) -> Vec<u64> {
     let left_ns = |record: &&TapRecord| leg.shown_left_ns(record).max(leg.least_left_ns(record));
     let mut lefts_ns: Vec<u64> = records.iter().map(left_ns).collect();
     let is_in_order = |at: &usize| match records[*at].fate {
-        Fate::Delivered => true,
+        Fate::Delivered | Fate::Left => true,
         Fate::InFlight => false,
         _ => leg.is_delay_first,
     };

@@ -76,8 +76,11 @@ pub enum Fate {
     Dropped(Cause),
     /// Not offered to the model: longer than the MTU, or truncated. Makes a cell unusable.
     Refused,
-    /// Sent to a mapping that the NAT had dropped.
+    /// Not offered to the model: sent to a mapping that the NAT had dropped, or from or to an address that the client
+    /// had left.
     Unmapped,
+    /// Dropped at the end of the link, because the client had left the address meanwhile.
+    Left,
 }
 
 impl TapRecord {
@@ -195,6 +198,7 @@ impl Fate {
             Fate::Delivered => 1,
             Fate::Refused => 2,
             Fate::Unmapped => 3,
+            Fate::Left => 4,
             Fate::Dropped(Cause::Policy) => 16,
             Fate::Dropped(Cause::Gate) => 17,
             Fate::Dropped(Cause::Queue) => 18,
@@ -209,6 +213,7 @@ impl Fate {
             1 => Fate::Delivered,
             2 => Fate::Refused,
             3 => Fate::Unmapped,
+            4 => Fate::Left,
             16 => Fate::Dropped(Cause::Policy),
             17 => Fate::Dropped(Cause::Gate),
             18 => Fate::Dropped(Cause::Queue),

@@ -139,7 +139,7 @@ pub struct Drops {
     pub aqm: u64,
     /// Lost at random.
     pub loss: u64,
-    /// Sent to a mapping that the NAT had dropped.
+    /// Sent to a mapping that the NAT had dropped, or from or to an address that the client had left.
     pub nat: u64,
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use link::tap::{Fate, TapRecord};
-use link::{Cause, NatSpec, Network};
+use link::{NatSpec, Network};
 use pump::{Addresses, Bench, Families, MAX_MOVES, Side, SocketKind};
 
 /// A deadline against hanging.
@@ -152,11 +152,11 @@ fn what_is_under_way_to_an_address_that_is_left_is_dropped() {
     assert_nothing_arrives(&near);
     let window = bench.end_window().unwrap();
     assert_eq!(
-        (window.down.dropped.gate, window.down.dropped.total()),
+        (window.down.dropped.nat, window.down.dropped.total()),
         (1, 1)
     );
     let last = bench.tap().unwrap().pop().unwrap();
-    assert_eq!(last.fate, Fate::Dropped(Cause::Gate));
+    assert_eq!(last.fate, Fate::Left);
 }
 
 /// Opens a TCP connection, and returns both ends.

@@ -56,7 +56,7 @@ fn packet(transit: &Transit, number: usize, start_ns: u64) -> PathPacket {
             Fate::Delivered => PacketFate::Delivered,
             Fate::InFlight => PacketFate::InFlight,
             Fate::Dropped(Cause::Loss) => PacketFate::Lost,
-            Fate::Dropped(_) | Fate::Refused | Fate::Unmapped => PacketFate::Dropped,
+            Fate::Dropped(_) | Fate::Refused | Fate::Unmapped | Fate::Left => PacketFate::Dropped,
         },
         copy: transit.is_copy,
     }

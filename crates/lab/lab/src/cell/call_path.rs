@@ -71,7 +71,7 @@ impl<'a> Recorder<'a> {
                 Fate::Delivered => PacketFate::Delivered,
                 Fate::InFlight => PacketFate::InFlight,
                 Fate::Dropped(Cause::Loss) => PacketFate::Lost,
-                Fate::Dropped(_) | Fate::Refused | Fate::Unmapped => PacketFate::Dropped,
+                Fate::Dropped(_) | Fate::Refused | Fate::Unmapped | Fate::Left => PacketFate::Dropped,
             },
             copy: place.is_copy,
         }

@@ -24,7 +24,7 @@ pub(crate) fn series(tap: &[TapRecord], client_port: u16) -> Vec<PacketSeries> {
         });
         match packet.fate {
             Fate::Dropped(Cause::Loss) => series.lost.push(series.sent),
-            Fate::Dropped(_) => series.dropped.push(series.sent),
+            Fate::Dropped(_) | Fate::Left => series.dropped.push(series.sent),
             _ => {}
         }
         series.sent += 1;

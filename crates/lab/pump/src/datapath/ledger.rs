@@ -25,7 +25,8 @@ pub(crate) struct PacketLedger {
     pub(crate) delivered: [Count; CLASSES],
     /// Packets dropped by the model, by [`cause_index`], without stray ones.
     pub(crate) dropped: [u64; CAUSES],
-    /// Packets to a mapping that the NAT had dropped, without stray ones.
+    /// Packets to a mapping that the NAT had dropped, or from or to an address that the client had left, without stray
+    /// ones.
     pub(crate) unmapped: u64,
     /// Stray packets dropped by the model or the NAT.
     pub(crate) stray_dropped: u64,

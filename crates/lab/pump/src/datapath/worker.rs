@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use link::tap::Fate;
-use link::{Cause, Departure, Direction, Path, Transport};
+use link::{Departure, Direction, Path, Transport};
 
 use super::admission::{Arrival, admit};
 use super::clock::StampClock;
@@ -204,7 +204,7 @@ impl Loop {
                     if w.direction == Direction::Down
                         && (w.left_addresses).is_left(w.direction, w.slab.bytes(token), at_ns) =>
                 {
-                    drop_packet(w, token, at_ns, Cause::Gate);
+                    drop_packet(w, token, at_ns, Fate::Left);
                 }
                 Departure::Deliver { at_ns, token } => {
                     if let Some(nat) = &mut w.nat {
@@ -217,7 +217,7 @@ impl Loop {
                     at_ns,
                     token,
                     cause,
-                } => drop_packet(w, token, at_ns, cause),
+                } => drop_packet(w, token, at_ns, Fate::Dropped(cause)),
             }
         }
     }
@@ -329,14 +329,14 @@ fn decided_until_ns(taken: usize, last_arrival_ns: u64, now_ns: u64) -> u64 {
 }
 
 /// Counts a frame that the link drops, and frees its slot.
-fn drop_packet(w: &mut Worker, token: u64, at_ns: u64, cause: Cause) {
+fn drop_packet(w: &mut Worker, token: u64, at_ns: u64, fate: Fate) {
     let meta = w.slab.meta(token);
-    if meta.class == STRAY {
-        w.ledger.stray_dropped += 1;
-    } else {
-        w.ledger.dropped[cause_index(cause)] += 1;
+    match fate {
+        _ if meta.class == STRAY => w.ledger.stray_dropped += 1,
+        Fate::Dropped(cause) => w.ledger.dropped[cause_index(cause)] += 1,
+        _ => w.ledger.unmapped += 1,
     }
-    w.ledger.complete(meta.record, at_ns, Fate::Dropped(cause));
+    w.ledger.complete(meta.record, at_ns, fate);
     w.slab.remove(token);
 }
 
