@@ -231,15 +231,28 @@ fn a_call_without_a_path_says_how_to_get_one() {
         reason.ends_with("neither end reports the client's port"),
         "{reason}"
     );
-    for cell in &mut cells {
-        cell.moves = vec![record::Move {
-            at_ns: cell.calls[1].ended_ns(),
-            ..record::Move::default()
-        }];
+    for (connection, is_concerned) in [(1, true), (2, false)] {
+        for cell in &mut cells {
+            let (start_ns, end_ns) = (cell.calls[1].start_ns, cell.calls[1].ended_ns());
+            let at_ns = if is_concerned { end_ns } else { start_ns - 1 };
+            cell.moves = vec![record::Move {
+                at_ns,
+                ..record::Move::default()
+            }];
+            cell.calls[0].connection = 1;
+            cell.calls[1].connection = connection;
+        }
+        let moved = RunData::new(run.clone(), cells.clone()).unwrap();
+        let reason = refusal(&moved, second);
+        let says_so = reason.contains("no path: the phone moved");
+        assert_eq!(says_so, is_concerned, "{reason}");
     }
-    let moved = RunData::new(run.clone(), cells.clone()).unwrap();
-    let reason = refusal(&moved, second);
-    assert!(reason.contains("no path: the phone moved"), "{reason}");
+    for cell in &mut cells {
+        cell.stack.clock = "own".to_owned();
+    }
+    let own = RunData::new(run.clone(), cells.clone()).unwrap();
+    let reason = refusal(&own, second);
+    assert!(reason.contains("has a clock of its own"), "{reason}");
     for cell in &mut cells {
         cell.calls[1].result = CallResult::TimedOut;
     }

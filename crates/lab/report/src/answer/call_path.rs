@@ -97,15 +97,24 @@ fn reason(data: &RunData, cell: &Cell, call: &Call) -> String {
         CallResult::Error { kind, .. } => return format!("it failed: {kind}"),
         CallResult::Ok => {}
     }
-    let explains = data.run().settings.explain;
-    if explains && cell.moves.iter().any(|of| of.at_ns <= call.ended_ns()) {
+    if !data.run().settings.explain {
+        let again = repeat::command(data, data.run().seed).unwrap_or_else(|| "commute run".into());
+        return format!("the run kept none; measure again with --explain: {again} --explain");
+    }
+    if cell.stack.clock == "own" {
+        return "its client has a clock of its own, which packets cannot be compared with".into();
+    }
+    if was_moved(cell, call) {
         return "the phone moved to other addresses during the call, or earlier during its connection"
             .into();
     }
-    if explains {
-        return "its client has a clock of its own, or neither end reports the client's port"
-            .into();
-    }
-    let again = repeat::command(data, data.run().seed).unwrap_or_else(|| "commute run".into());
-    format!("the run kept none; measure again with --explain: {again} --explain")
+    "neither end reports the client's port".into()
+}
+
+/// Reports whether the phone moved during a call, or between the first call of its connection and this one.
+fn was_moved(cell: &Cell, call: &Call) -> bool {
+    let of_connection = (cell.calls.iter()).filter(|other| other.connection == call.connection);
+    let since_ns = of_connection.map(|other| other.start_ns).min();
+    let during = since_ns.unwrap_or(call.start_ns)..=call.ended_ns();
+    cell.moves.iter().any(|of| during.contains(&of.at_ns))
 }
