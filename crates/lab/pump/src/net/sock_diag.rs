@@ -23,13 +23,27 @@ const LISTEN: u32 = 10;
 /// state and owner, so that none retransmits any more. Those that are connected send a
 /// RST now. Does nothing where the kernel cannot (it lacks CONFIG_INET_DIAG_DESTROY).
 pub(crate) fn close_tcp_sockets() -> io::Result<()> {
-    close(|_, _| true)
+    match close(|_, _| true) {
+        Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
+        other => other,
+    }
 }
 
 /// Closes the TCP sockets in the calling thread's namespace that are bound to this address and do not listen, as
-/// [`close_tcp_sockets`] does.
+/// [`close_tcp_sockets`] does. Fails where there are some and the kernel cannot.
 pub(crate) fn close_tcp_sockets_at(address: IpAddr) -> io::Result<()> {
-    close(|family, id| source(family, id) == address)
+    close(|family, id| source(family, id) == address).map_err(unsupported)
+}
+
+/// Names what the kernel lacks if it cannot close sockets.
+fn unsupported(e: io::Error) -> io::Error {
+    match e.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => io::Error::new(
+            io::ErrorKind::Unsupported,
+            "abort_tcp: this kernel cannot close TCP sockets, since it lacks CONFIG_INET_DIAG_DESTROY",
+        ),
+        _ => e,
+    }
 }
 
 /// Closes the sockets that are wanted by their family and id.
@@ -43,7 +57,6 @@ fn close(is_wanted: impl Fn(i32, &[u8; ID_LEN]) -> bool) -> io::Result<()> {
             match closed.map_err(|e| (e.raw_os_error(), e)) {
                 // Closed meanwhile.
                 Ok(_) | Err((Some(libc::ENOENT), _)) => {}
-                Err((Some(libc::EOPNOTSUPP), _)) => return Ok(()),
                 Err((_, e)) => return Err(e),
             }
         }
@@ -78,4 +91,17 @@ fn about(family: u8, states: u32, id: &[u8; ID_LEN]) -> Vec<u8> {
     body.extend(states.to_ne_bytes());
     body.extend(id);
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_cannot_close_sockets_is_named() {
+        let of = |number| unsupported(io::Error::from_raw_os_error(number));
+        let lacking = of(libc::EOPNOTSUPP).to_string();
+        assert!(lacking.contains("CONFIG_INET_DIAG_DESTROY"), "{lacking}");
+        assert_eq!(of(libc::EPERM).raw_os_error(), Some(libc::EPERM));
+    }
 }
