@@ -126,6 +126,21 @@ fn other_things_happen_while_a_driver_follows_its_steps() {
     assert_eq!(acts.done, 5);
 }
 
+#[test]
+fn other_things_happen_before_rows_that_have_arrived() {
+    let (mut host, _requests, mut replies) = connected();
+    replies.write_all(format!("{HELLO}\n").as_bytes()).unwrap();
+    host.hello(deadline()).unwrap();
+    let all = format!("{FAILED_CALL}\n{DONE}\n");
+    replies.write_all(all.as_bytes()).unwrap();
+    let mut acts = Acts {
+        due: Instant::now() - Duration::from_secs(1),
+        done: 0,
+    };
+    host.run_meanwhile(&steps(), deadline(), &mut acts).unwrap();
+    assert_eq!(acts.done, 5);
+}
+
 #[track_caller]
 fn assert_error(answer: &str, reason: &str) {
     let error = run(answer).unwrap_err().to_string();
