@@ -15,8 +15,9 @@ impl Bench {
     }
 
     /// Gives the client other addresses of these families, from which every socket sends that is not bound to one. The
-    /// former addresses stay until [`Bench::leave_addresses`], and so does the route of a family without another address. Sockets opened from now on get ports that no earlier one has. The first
-    /// addresses come back with [`Bench::set_network`].
+    /// former addresses stay until [`Bench::leave_addresses`], and so does the route of a family without another
+    /// address. The first 1,500 sockets opened from now on get ports that none from before the move has. The first
+    /// addresses come back with [`Bench::set_network`], even if this fails.
     pub fn move_client(&mut self, families: Families) -> Result<(), BenchError> {
         let request = Request::MoveClient { families };
         self.connection.request(&request, &[]).map(drop)

@@ -11,7 +11,8 @@ use crate::sys;
 
 const PORT_RANGE: &str = "ipv4/ip_local_port_range";
 /// Ports of sockets that are opened after the first move. Below Linux's own range, which begins at 32768
-/// (Documentation/networking/ip-sysctl.rst), so that a port names one connection whatever its address.
+/// (Documentation/networking/ip-sysctl.rst), so that a port names one connection whatever its address. With more
+/// connections after one move than it has ports, Linux uses ports again.
 const FIRST_PORT: usize = 20_000;
 const PORTS_OF_MOVE: usize = 1_500;
 
@@ -43,21 +44,20 @@ impl Moves {
                 "a client moves at most {MAX_MOVES} times"
             )));
         }
-        let (own, far) = (Addresses::of_client(self.made + 1), server.side.addresses());
-        server.add_addresses((far, own), families, mtu, congestion)?;
         let first = FIRST_PORT + self.made * PORTS_OF_MOVE;
         let range = format!("{first} {}", first + PORTS_OF_MOVE - 1);
-        let before = client.netns.run(|| {
-            let before = fs::read_to_string(format!("/proc/sys/net/{PORT_RANGE}"))?;
-            sysctl::write(&[(PORT_RANGE, &range)])?;
-            Ok(before)
-        })?;
-        self.ports.get_or_insert(before);
-        link.moved();
-        client.add_addresses((own, far), families, mtu, congestion)?;
+        if self.ports.is_none() {
+            let read = || fs::read_to_string(format!("/proc/sys/net/{PORT_RANGE}"));
+            self.ports = Some(client.netns.run(read)?);
+        }
+        // From here on there is something to undo, even if a step fails.
         self.made += 1;
         self.families = families;
-        Ok(())
+        let (own, far) = (Addresses::of_client(self.made), server.side.addresses());
+        server.add_addresses((far, own), families, mtu, congestion)?;
+        (client.netns).run(|| sysctl::write(&[(PORT_RANGE, &range)]))?;
+        link.moved();
+        client.add_addresses((own, far), families, mtu, congestion)
     }
 
     /// Takes all addresses but the last from the client.
