@@ -73,9 +73,10 @@ pub(super) struct RawMove {
     abort_tcp: bool,
 }
 
-/// Checks the moves of a study, and that the workload allows them.
+/// Checks the moves of a study, and that its server and its workload allow them.
 pub(super) fn check(
     raw: &[Spanned<RawMove>],
+    has_own_server: bool,
     workload: &[Step],
     source: &Source<'_>,
 ) -> Result<Vec<Move>, ConfigError> {
@@ -99,6 +100,10 @@ pub(super) fn check(
     }
     let restarts = |steps: &[Step]| steps.iter().any(is_restart);
     match raw.first() {
+        Some(first) if has_own_server => Err(source.error(
+            &first.span(),
+            "a move needs a server of the lab: it does not go with `[server]`",
+        )),
         Some(first) if restarts(workload) => Err(source.error(
             &first.span(),
             "a move does not go with `restart`: its time counts from the first packet of the only process",
@@ -208,6 +213,11 @@ mod tests {
                 "[[step]]\nrestart = true\n[[move]]\nat_ms = 400",
                 3,
                 "a move does not go with `restart`",
+            ),
+            (
+                "[server]\nurl = \"https://api.example.com\"\n[[move]]\nat_ms = 400",
+                3,
+                "a move needs a server of the lab",
             ),
             (&many, 17, "a study has at most 8 moves"),
         ] {

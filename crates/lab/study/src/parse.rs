@@ -191,7 +191,7 @@ impl RawStudy {
             .collect::<Result<Vec<_>, _>>()?;
         origins::check(&self.origins, &workload, source)?;
         suitability::check_workload(&workload, &arms, &self.arm, source)?;
-        let moves = moves::check(&self.moves, &workload, source)?;
+        let moves = moves::check(&self.moves, external.is_some(), &workload, source)?;
         for (arm, raw) in arms.iter().zip(&self.arm) {
             own::prepare(&mut workload, arm)
                 .map_err(|e| source.error(&raw.span(), format!("arm `{}`: {e}", arm.name)))?;
