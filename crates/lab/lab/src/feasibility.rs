@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use driver::manifest::OWN_SERVER;
-use driver::protocol::Hello;
+use driver::protocol::{Capability, Hello};
 use study::plan::Plan;
 use study::{ExternalServer, StudyNetwork};
 
@@ -27,6 +27,8 @@ pub struct Feasibility {
     arms: Vec<ArmFeasibility>,
     /// Why no driver could be asked, if so.
     unchecked: Option<String>,
+    /// The study has moves that clients are to be notified of, and no client can be.
+    notifies_none: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +66,11 @@ impl Lab {
                 reasons: self.unmeasurable(plan, index, hellos.get(&arm.stack)),
             })
             .collect();
-        Feasibility { arms, unchecked }
+        Feasibility {
+            arms,
+            unchecked,
+            notifies_none: notifies_none(plan, &hellos),
+        }
     }
 
     /// Starts each installed stack of the plan for its hello.
@@ -132,6 +138,14 @@ impl Lab {
     }
 }
 
+/// Reports whether a move of the study has `signal`, and no client that answered can be notified.
+fn notifies_none(plan: &Plan, hellos: &Hellos) -> bool {
+    let mut answered = hellos.values().flatten().peekable();
+    plan.study.moves.iter().any(|of| of.signal)
+        && answered.peek().is_some()
+        && answered.all(|hello| !hello.capabilities.contains(&Capability::Network))
+}
+
 /// Returns what an arm lacks on every network: a sweep may change its settings.
 fn of_networks(plan: &Plan, index: usize, hello: &Hello) -> Vec<String> {
     let on = |network: &StudyNetwork| {
@@ -166,6 +180,10 @@ impl Feasibility {
                 "arms that remain: {remaining}; cells of the others are recorded as unsupported. To leave an arm \
                  out, remove its [[arm]] from the study"
             ));
+        }
+        if self.notifies_none {
+            let without = "no client of this study can be notified of a move: `signal` has no effect";
+            lines.push(without.to_owned());
         }
         let unchecked = self.unchecked.as_ref();
         lines.extend(unchecked.map(|e| format!("what the drivers can do was not checked: {e}")));
@@ -247,7 +265,18 @@ mod tests {
         Feasibility {
             arms: arms.iter().map(arm).collect(),
             unchecked: None,
+            notifies_none: false,
         }
+    }
+
+    #[test]
+    fn signals_that_no_client_gets_are_named() {
+        let found = Feasibility {
+            notifies_none: true,
+            ..feasibility(&[("a", Role::Baseline, "")])
+        };
+        let warnings = found.warnings();
+        assert!(warnings[0].contains("`signal` has no effect"), "{warnings:?}");
     }
 
     #[test]
