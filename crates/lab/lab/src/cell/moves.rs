@@ -24,9 +24,11 @@ pub(super) struct Mover<'a> {
     begun_ns: u64,
     /// When the client's first packet was seen.
     first_packet: Option<Instant>,
+    /// When to look for it next.
+    next_look: Instant,
     ahead: VecDeque<Act>,
     done: Vec<record::Move>,
-    failed: Option<BenchError>,
+    failed: Option<CellError>,
 }
 
 /// One of the two halves of a move.
@@ -61,27 +63,34 @@ impl<'a> Mover<'a> {
             begun: Instant::now(),
             begun_ns: monotonic_ns(),
             first_packet: None,
+            next_look: Instant::now() + POLL_INTERVAL,
             ahead: acts.collect(),
             done: Vec::new(),
             failed: None,
         }
     }
 
-    /// Returns the moves that were made. Fails if one could not be made, or if the steps had ended before.
-    pub(super) fn finish(self) -> Result<Vec<record::Move>, CellError> {
-        if let Some(error) = self.failed {
-            return Err(error.into());
-        }
+    /// Fails if a move could not be made. Its addresses stay until the bench gets its next network.
+    pub(super) fn check(&mut self) -> Result<(), CellError> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Returns the moves that were made while the driver measured these rows. Fails if the steps had ended before one.
+    pub(super) fn finish(mut self, rows: &[Row]) -> Result<Vec<record::Move>, CellError> {
+        self.check()?;
         let missed = self.ahead.iter().find(|act| matches!(act, Act::Arrive(_)));
-        if let Some(missed) = missed {
-            let since = self.first_packet.unwrap_or(self.begun);
-            return Err(CellError::Failed(format!(
-                "the last step ended {} ms after the first packet, before the move at {} ms",
-                since.elapsed().as_millis(),
-                missed.at_ns() / 1_000_000,
-            )));
+        let Some(missed) = missed else {
+            return Ok(self.done);
+        };
+        if self.first_packet.is_none() && self.bench.sent_by_client()? == 0 {
+            return Err(CellError::Failed(nothing_sent(rows)));
         }
-        Ok(self.done)
+        let since = self.first_packet.unwrap_or(self.begun);
+        Err(CellError::Failed(format!(
+            "the last step ended {} ms after the first packet, before the move at {} ms",
+            since.elapsed().as_millis(),
+            missed.at_ns() / 1_000_000,
+        )))
     }
 
     fn elapsed_ns(&self) -> u64 {
@@ -89,6 +98,7 @@ impl<'a> Mover<'a> {
     }
 
     fn look_for_first_packet(&mut self) -> Result<(), BenchError> {
+        self.next_look = Instant::now() + POLL_INTERVAL;
         if self.bench.sent_by_client()? > 0 {
             self.first_packet = Some(Instant::now());
         }
@@ -134,7 +144,7 @@ impl Meanwhile for Mover<'_> {
         let next = self.ahead.front()?;
         Some(match self.first_packet {
             Some(first) => first + Duration::from_nanos(next.at_ns()),
-            None => Instant::now() + POLL_INTERVAL,
+            None => self.next_look,
         })
     }
 
@@ -148,10 +158,25 @@ impl Meanwhile for Mover<'_> {
         };
         done.unwrap_or_else(|error| {
             self.ahead.clear();
-            self.failed = Some(error);
+            self.failed = Some(match error {
+                BenchError::Refused(reason) => {
+                    CellError::Failed(format!("the phone could not move: {reason}"))
+                }
+                gone => gone.into(),
+            });
             None
         })
     }
+}
+
+/// Returns why no move was made of a client that sent nothing.
+fn nothing_sent(rows: &[Row]) -> String {
+    let error = rows.iter().find_map(|row| row.error.as_ref());
+    let error = error.map(|e| format!("; its first error: {}: {}", e.kind.name(), e.detail));
+    format!(
+        "the client sent no packet, from which the times of moves count{}",
+        error.unwrap_or_default()
+    )
 }
 
 /// Returns the ids of the calls that a move concerns: those under way during one, and all that end after one on a
@@ -178,6 +203,8 @@ pub(super) fn across<'a>(
 
 #[cfg(test)]
 mod tests {
+    use driver::protocol::{CallError, ErrorKind};
+
     use super::*;
 
     fn row(id: u32, connection: u32, start_ns: u64, end_ns: u64) -> Row {
@@ -188,6 +215,22 @@ mod tests {
             end_ns,
             ..Row::default()
         }
+    }
+
+    #[test]
+    fn a_client_that_sent_nothing_is_quoted() {
+        let failed = |detail: &str| Row {
+            error: Some(CallError {
+                kind: ErrorKind::Connect,
+                detail: detail.to_owned(),
+            }),
+            ..Row::default()
+        };
+        let rows = [Row::default(), failed("refused"), failed("other")];
+        let reason = nothing_sent(&rows);
+        assert!(reason.ends_with("first error: connect: refused"), "{reason}");
+        let without = nothing_sent(&rows[..1]);
+        assert!(without.ends_with("moves count"), "{without}");
     }
 
     #[test]

@@ -86,13 +86,18 @@ impl<'a> Processes<'a> {
             // A study with moves has no restart.
             let mut mover = Mover::new(bench, moves.planned, moves.notifies);
             let host = &mut self.running()?.host;
-            match host.run_meanwhile(steps, deadline(), &mut mover)? {
-                RunAnswer::Rows(rows) => renumber_connections(&mut all, rows),
+            let answer = host.run_meanwhile(steps, deadline(), &mut mover);
+            // A driver may fail because a move did.
+            mover.check()?;
+            match answer? {
+                RunAnswer::Rows(rows) => {
+                    made.extend(mover.finish(&rows)?);
+                    renumber_connections(&mut all, rows);
+                }
                 unsupported @ RunAnswer::Unsupported { .. } => {
                     return Ok((unsupported, Vec::new()));
                 }
             }
-            made.extend(mover.finish()?);
         }
         Ok((RunAnswer::Rows(all), made))
     }
