@@ -182,7 +182,8 @@ impl Feasibility {
             ));
         }
         if self.notifies_none {
-            let without = "no client of this study can be notified of a move: `signal` has no effect";
+            let without =
+                "no client of this study can be notified of a move: `signal` has no effect";
             lines.push(without.to_owned());
         }
         let unchecked = self.unchecked.as_ref();
@@ -276,7 +277,10 @@ mod tests {
             ..feasibility(&[("a", Role::Baseline, "")])
         };
         let warnings = found.warnings();
-        assert!(warnings[0].contains("`signal` has no effect"), "{warnings:?}");
+        assert!(
+            warnings[0].contains("`signal` has no effect"),
+            "{warnings:?}"
+        );
     }
 
     #[test]

@@ -71,7 +71,9 @@ impl<'a> Recorder<'a> {
                 Fate::Delivered => PacketFate::Delivered,
                 Fate::InFlight => PacketFate::InFlight,
                 Fate::Dropped(Cause::Loss) => PacketFate::Lost,
-                Fate::Dropped(_) | Fate::Refused | Fate::Unmapped | Fate::Left => PacketFate::Dropped,
+                Fate::Dropped(_) | Fate::Refused | Fate::Unmapped | Fate::Left => {
+                    PacketFate::Dropped
+                }
             },
             copy: place.is_copy,
         }

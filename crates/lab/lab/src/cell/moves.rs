@@ -228,7 +228,10 @@ mod tests {
         };
         let rows = [Row::default(), failed("refused"), failed("other")];
         let reason = nothing_sent(&rows);
-        assert!(reason.ends_with("first error: connect: refused"), "{reason}");
+        assert!(
+            reason.ends_with("first error: connect: refused"),
+            "{reason}"
+        );
         let without = nothing_sent(&rows[..1]);
         assert!(without.ends_with("moves count"), "{without}");
     }
