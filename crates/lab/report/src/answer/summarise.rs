@@ -402,7 +402,7 @@ fn notes(
     }
     notes.extend(noise::note(noise));
     notes.extend(repeated_packets::note(summariser.run, &summariser.cells));
-    notes.extend(moves::note(summariser.run, &summariser.cells));
+    notes.extend(moves::notes(summariser.run, &summariser.cells));
     let mut seen = BTreeSet::new();
     for arm in networks.iter().flat_map(|n| &n.arms) {
         let mismatch = protocol_mismatch(arm);
