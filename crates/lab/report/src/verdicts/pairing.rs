@@ -28,8 +28,8 @@ const LOSS_ERROR: f64 = 0.001;
 ///
 /// Fades come and go by the clock, so that copies that send a moment later lose other packets; a
 /// network with fades is not compared. Nor is a cell some of whose packets belong to no connection in
-/// the server's log, because the positions of its connections are uncertain. Nor is a cell with a move: there the
-/// random losses of a connection begin anew with its next address, while its packets are numbered on.
+/// the server's log, because the positions of its connections are uncertain. Nor is a cell with a move: the next
+/// address of a connection gets another series of random losses, while its packets are numbered on.
 pub(crate) fn losses_by_block(
     network: &Network,
     copy: &Blocks<'_>,
