@@ -140,6 +140,16 @@ fn restrict_cores(tid: i32, choose: fn(&[usize]) -> &[usize]) -> io::Result<()> 
     Ok(sched_setaffinity(thread, &chosen)?)
 }
 
+/// Returns the cores that the calling thread may run on.
+pub(crate) fn allowed_cores() -> io::Result<rustix::thread::CpuSet> {
+    Ok(rustix::thread::sched_getaffinity(None)?)
+}
+
+/// Lets the calling thread run on these cores.
+pub(crate) fn run_on(cores: &rustix::thread::CpuSet) -> io::Result<()> {
+    Ok(rustix::thread::sched_setaffinity(None, cores)?)
+}
+
 /// Returns the number of cores of the machine, 1 if it cannot be read.
 pub(crate) fn cores() -> u64 {
     // SAFETY: takes no pointer.

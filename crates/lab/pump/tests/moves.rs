@@ -256,7 +256,7 @@ fn a_network_of_one_family_has_no_route_for_the_other() {
         bench.leave_addresses(false).unwrap();
         for (index, to) in [v4, v6].into_iter().enumerate() {
             let sent = near[index].send_to(&SHORT, to);
-            let refused = sent.as_ref().map_err(|e| e.kind()).err();
+            let refused = sent.as_ref().map_err(std::io::Error::kind).err();
             if reached[index] {
                 assert!(sent.is_ok(), "{to}: {sent:?}");
                 let (_, from) = receive(&far[index]);

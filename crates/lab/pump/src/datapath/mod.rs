@@ -9,6 +9,7 @@ pub(crate) mod frame;
 pub(crate) mod histogram;
 pub(crate) mod ledger;
 pub(crate) mod left_addresses;
+mod load;
 pub(crate) mod nat;
 pub(crate) mod rewrite;
 pub(crate) mod ring;

@@ -248,11 +248,12 @@ fn start_direction(
     let thread = std::thread::Builder::new()
         .name(name.into())
         .spawn(move || {
+            let allowed = sys::allowed_cores();
             let realtime = sys::make_realtime(0, PRIORITY)
                 .and_then(|()| sys::pin_to_last_core(0))
                 .is_ok();
             if started.send(realtime).is_ok() {
-                worker::run(worker);
+                worker::run(worker, allowed.ok().filter(|_| realtime));
             }
         })?;
     let realtime = ready.recv().map_err(io::Error::other)?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use link::tap::Fate;
 use link::{Departure, Direction, Path, Transport};
+use rustix::thread::CpuSet;
 
 use super::admission::{Arrival, admit};
 use super::clock::StampClock;
@@ -19,6 +20,7 @@ use super::flows::FlowNumbers;
 use super::frame;
 use super::ledger::{PacketLedger, STRAY, cause_index};
 use super::left_addresses::LeftAddresses;
+use super::load::Spread;
 use super::nat::Nat;
 use super::ring::Ring;
 use super::slab::Slab;
@@ -49,8 +51,8 @@ pub(crate) struct Worker {
     pub(crate) spin_permille: u64,
 }
 
-/// Runs a direction until [`ControlCommand::Stop`].
-pub(crate) fn run(worker: Worker) {
+/// Runs a direction until [`ControlCommand::Stop`]; `allowed` are the cores of a thread that was pinned to the last.
+pub(crate) fn run(worker: Worker, allowed: Option<CpuSet>) {
     sys::tighten_timer_slack();
     let now_ns = sys::monotonic_ns();
     Loop {
@@ -59,6 +61,7 @@ pub(crate) fn run(worker: Worker) {
         ready: VecDeque::with_capacity(worker.slab.capacity()),
         idle_iterations: 0,
         last_arrival_ns: 0,
+        spread: allowed.map(|cores| Spread::new(cores, now_ns)),
         w: worker,
     }
     .run();
@@ -74,6 +77,7 @@ struct Loop {
     idle_iterations: u32,
     /// When the frame arrived that was taken last.
     last_arrival_ns: u64,
+    spread: Option<Spread>,
 }
 
 #[derive(Clone, Copy)]
@@ -91,6 +95,9 @@ impl Loop {
             }
             self.clock.refresh(sys::monotonic_ns());
             let taken = self.take_arrivals();
+            if let Some(spread) = &mut self.spread {
+                spread.count(sys::monotonic_ns(), taken);
+            }
             let until_ns = decided_until_ns(taken, self.last_arrival_ns, sys::monotonic_ns());
             self.collect_departures(until_ns);
             let sent = self.send_ready();
