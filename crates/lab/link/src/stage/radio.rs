@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use super::{Contradiction, Item, Outcome, Stage, contradiction};
 use crate::{
     model::Direction,
-    radio::{Carried, Radio},
+    radio::{Carried, Radio, RadioSpec},
     spec::{PathSpec, QueueLimits},
 };
 
 /// Refuses a radio that no full packet wakes up.
 pub(super) fn check(spec: &PathSpec, mtu: u32) -> Result<(), Contradiction> {
-    let states = spec.radio.iter().flat_map(|radio| radio.states());
+    let states = spec.radio.iter().flat_map(RadioSpec::states);
     let small = states.map(|state| state.small_up_bytes.max(state.small_down_bytes));
     if small.max().is_some_and(|small_bytes| small_bytes >= mtu) {
         let message = format!(

@@ -48,8 +48,9 @@ pub(crate) fn models(network: &Network) -> Result<Vec<Model>, String> {
 
 impl Model {
     fn new(phone: &'static Phone, radio: &Radio) -> Result<Model, String> {
-        let unknown =
-            |what: &str, name: &str| format!("commute knows no published power of the {what} `{name}`");
+        let unknown = |what: &str, name: &str| {
+            format!("commute knows no published power of the {what} `{name}`")
+        };
         let (mut states, mut promotions) = (Vec::new(), Vec::new());
         for (i, state) in radio.states.iter().enumerate() {
             let mw = match i + 1 == radio.states.len() {

@@ -78,7 +78,10 @@ impl Workload {
             };
             // Steps are numbered from 1.
             let place = usize::try_from(id).ok()?.checked_sub(1)?;
-            step = self.steps.get(place).filter(|awaited| awaited.id < step.id)?;
+            step = self
+                .steps
+                .get(place)
+                .filter(|awaited| awaited.id < step.id)?;
             if step.action.is_call() {
                 return Some(step.id);
             }
@@ -112,7 +115,13 @@ mod tests {
         let awaits: Vec<_> = steps.iter().map(|(id, step)| (*id, step.awaits)).collect();
         assert_eq!(
             awaits,
-            [(1, None), (2, Some(1)), (5, Some(1)), (8, Some(5)), (9, None)]
+            [
+                (1, None),
+                (2, Some(1)),
+                (5, Some(1)),
+                (8, Some(5)),
+                (9, None)
+            ]
         );
     }
 
