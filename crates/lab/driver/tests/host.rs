@@ -129,10 +129,10 @@ fn other_things_happen_while_a_driver_follows_its_steps() {
 #[test]
 fn other_things_happen_before_rows_that_have_arrived() {
     let (mut host, _requests, mut replies) = connected();
-    replies.write_all(format!("{HELLO}\n").as_bytes()).unwrap();
-    host.hello(deadline()).unwrap();
-    let all = format!("{FAILED_CALL}\n{DONE}\n");
+    // All of it is read at once.
+    let all = format!("{HELLO}\n{FAILED_CALL}\n{DONE}\n");
     replies.write_all(all.as_bytes()).unwrap();
+    host.hello(deadline()).unwrap();
     let mut acts = Acts {
         due: Instant::now() - Duration::from_secs(1),
         done: 0,
