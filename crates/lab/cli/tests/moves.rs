@@ -95,11 +95,11 @@ fn quic_moves_and_tcp_connects_again() {
         if cell.arm == "hyper h2" {
             let failed = matches!(&during.result, CallResult::Error { .. });
             assert!(failed, "{:?}: {shown}", during.result);
-            assert_eq!(connections(&cell), 2, "{shown}");
+            assert_eq!(connections(cell), 2, "{shown}");
             assert!(!later[0].parts.is_empty(), "{shown}");
         } else {
             assert_eq!(during.result, CallResult::Ok, "{shown}");
-            assert_eq!(connections(&cell), 1, "{shown}");
+            assert_eq!(connections(cell), 1, "{shown}");
             // Its packets have two ports, or two addresses.
             assert!(later[0].parts.is_empty(), "{shown}");
         }
@@ -121,7 +121,7 @@ fn with_an_overlap_tcp_goes_on_and_new_connections_come_from_the_next_address() 
         assert!(!cell.moves[0].signalled, "{shown}");
         let all_ok = cell.calls.iter().all(|call| call.result == CallResult::Ok);
         assert!(all_ok, "{:?}: {shown}", cell.calls);
-        assert_eq!(connections(&cell), 1, "{shown}");
+        assert_eq!(connections(cell), 1, "{shown}");
     }
 }
 

@@ -195,7 +195,7 @@ fn train(kind: Kind, path: &PathSpec) -> Option<Train> {
 
 /// Returns how long a path takes until the last handover of a period is over.
 fn handovers_ns(path: &PathSpec) -> u64 {
-    let stations = path.handovers.iter().flat_map(|h| h.stations());
+    let stations = path.handovers.iter().flat_map(link::Handovers::stations);
     let ends_ns = stations.map(|s| s.at_ns + s.interruption_ns + AFTER_HANDOVER_NS);
     ends_ns.max().unwrap_or(0)
 }
