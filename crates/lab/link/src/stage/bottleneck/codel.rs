@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::managed::Discipline;
+use super::discipline::Discipline;
 use crate::{
     model::Cause,
     spec::{AqmSpec, QueueLimits},

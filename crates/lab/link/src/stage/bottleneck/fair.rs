@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{
     codel::{Codel, Fifo},
-    managed::Discipline,
+    discipline::Discipline,
 };
 use crate::{
     model::{Cause, Packet},

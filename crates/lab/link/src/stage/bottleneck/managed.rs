@@ -1,6 +1,6 @@
 //! The bottleneck with active queue management, which decides about a packet when the server asks for it.
 
-use super::{Calendar, codel::CodelQueue, fair::FairQueue, server::Server};
+use super::{Calendar, codel::CodelQueue, discipline::Discipline, fair::FairQueue, server::Server};
 use crate::{
     closings::Closings,
     model::Cause,
@@ -13,21 +13,6 @@ const UNLIMITED: QueueLimits = QueueLimits {
     bytes: u64::MAX,
     packets: u64::MAX,
 };
-
-/// The packets that wait, and which of them is next. What it drops goes to `out`.
-pub(super) trait Discipline: Send {
-    /// Takes a packet that arrives at `now_ns`.
-    fn enqueue(&mut self, now_ns: u64, item: Item, limits: &QueueLimits, out: &mut Outbox);
-
-    /// Returns the packet to send from `now_ns` on, which no longer waits.
-    fn dequeue(&mut self, now_ns: u64, out: &mut Outbox) -> Option<Item>;
-
-    /// Takes any packet out.
-    fn flush(&mut self) -> Option<Item>;
-
-    /// Returns the number of packets that wait.
-    fn len(&self) -> usize;
-}
 
 /// Builds the stage.
 pub(super) fn build(spec: &PathSpec, aqm: AqmSpec) -> Box<dyn Stage> {

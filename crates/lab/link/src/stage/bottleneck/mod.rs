@@ -4,6 +4,7 @@
 
 pub(crate) mod aqm;
 mod codel;
+mod discipline;
 mod fair;
 mod managed;
 mod queue;
