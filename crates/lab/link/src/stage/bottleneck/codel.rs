@@ -273,7 +273,7 @@ mod tests {
         let mut queue = Standing::new();
         assert_eq!(queue.run(1000..3000, 4, 99, 1500), NONE);
         assert_eq!(queue.run(3000..3100, 50, 99, 1500), NONE);
-        // One packet that did not wait begins the interval anew.
+        // One packet that did not wait begins the interval again.
         assert_eq!(queue.run(3100..3101, 4, 99, 1500), NONE);
         assert_eq!(queue.run(3101..3201, 50, 99, 1500), NONE);
         assert_eq!(queue.run(3201..3202, 50, 99, 1500), [3201]);
