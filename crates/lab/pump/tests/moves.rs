@@ -9,12 +9,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, U
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use common::{RECEIVE_WITHIN, receive, udp};
 use link::tap::{Fate, TapRecord};
 use link::{NatSpec, Network};
 use pump::{Addresses, Bench, Families, MAX_MOVES, Side, SocketKind};
 
-/// A deadline against hanging.
-const WITHIN: Duration = Duration::from_secs(10);
 /// For packets that must not arrive.
 const NOTHING_FOR: Duration = Duration::from_millis(200);
 const PORT: u16 = 4433;
@@ -28,25 +27,11 @@ fn begin(bench: &mut Bench, delay_ms: u64) {
     bench.begin_cell().unwrap();
 }
 
-fn udp(bench: &mut Bench, side: Side, address: IpAddr, port: u16) -> UdpSocket {
-    let address = SocketAddr::new(address, port);
-    let socket: UdpSocket = bench.bind(side, SocketKind::Udp, address).unwrap().into();
-    socket.set_nonblocking(false).unwrap();
-    socket.set_read_timeout(Some(WITHIN)).unwrap();
-    socket
-}
-
-fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
-    let mut datagram = [0; 64];
-    let (len, from) = socket.recv_from(&mut datagram).unwrap();
-    (datagram[..len].to_vec(), from)
-}
-
 fn assert_nothing_arrives(socket: &UdpSocket) {
     socket.set_read_timeout(Some(NOTHING_FOR)).unwrap();
     let nothing = socket.recv_from(&mut [0; 64]).unwrap_err();
     assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
-    socket.set_read_timeout(Some(WITHIN)).unwrap();
+    socket.set_read_timeout(Some(RECEIVE_WITHIN)).unwrap();
 }
 
 #[test]

@@ -5,17 +5,16 @@
 mod common;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use common::{RECEIVE_WITHIN, receive, udp};
 use link::tap::{Fate, TapRecord};
 use link::{NatSpec, Network};
 use pump::{Bench, Side, SocketKind};
 
 /// Enough to open a connection before it on any machine.
 const REBIND_AFTER: Duration = Duration::from_secs(2);
-/// A deadline against hanging.
-const WITHIN: Duration = Duration::from_secs(10);
 /// For packets that must not arrive; the link has no delay.
 const NOTHING_FOR: Duration = Duration::from_millis(200);
 const PORT: u16 = 4433;
@@ -37,20 +36,6 @@ fn begin(bench: &mut Bench) -> Instant {
 
 fn sleep_until(at: Instant) {
     std::thread::sleep(at.saturating_duration_since(Instant::now()));
-}
-
-fn udp(bench: &mut Bench, side: Side, address: IpAddr, port: u16) -> UdpSocket {
-    let address = SocketAddr::new(address, port);
-    let socket: UdpSocket = bench.bind(side, SocketKind::Udp, address).unwrap().into();
-    socket.set_nonblocking(false).unwrap();
-    socket.set_read_timeout(Some(WITHIN)).unwrap();
-    socket
-}
-
-fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
-    let mut datagram = [0; 64];
-    let (len, from) = socket.recv_from(&mut datagram).unwrap();
-    (datagram[..len].to_vec(), from)
 }
 
 #[test]
@@ -79,7 +64,7 @@ fn udp_goes_on_from_another_port_that_leads_back() {
         near.set_read_timeout(Some(NOTHING_FOR)).unwrap();
         let nothing = near.recv_from(&mut [0; 64]).unwrap_err();
         assert_eq!(nothing.kind(), ErrorKind::WouldBlock);
-        near.set_read_timeout(Some(WITHIN)).unwrap();
+        near.set_read_timeout(Some(RECEIVE_WITHIN)).unwrap();
 
         near.send_to(b"rebound", (to, PORT)).unwrap();
         let (datagram, external) = receive(&far);
@@ -122,7 +107,7 @@ fn tcp_is_reset_by_a_server_that_does_not_know_the_port() {
         let mut near = TcpStream::from(bench.connect(Side::Client, address).unwrap());
         let (mut far, seen) = listener.accept().unwrap();
         assert_eq!(seen, near.local_addr().unwrap());
-        near.set_read_timeout(Some(WITHIN)).unwrap();
+        near.set_read_timeout(Some(RECEIVE_WITHIN)).unwrap();
         far.write_all(b"before").unwrap();
         near.read_exact(&mut [0; 6]).unwrap();
 

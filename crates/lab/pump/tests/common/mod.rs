@@ -11,17 +11,20 @@ pub mod prober;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use link::{Network, PathSpec};
-use pump::{Bench, BenchError, BenchOptions, Init, Process, Side, Spawn};
+use pump::{Bench, BenchError, BenchOptions, Init, Process, Side, SocketKind, Spawn};
 
 /// A user without privileges.
 const NOBODY: u32 = 65534;
 /// A deadline against hanging.
 const EXIT_WITHIN: Duration = Duration::from_secs(30);
+/// Likewise, for a datagram.
+pub const RECEIVE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Returns the program that runs inside benches.
 pub fn peer() -> PathBuf {
@@ -117,6 +120,22 @@ pub fn serve(bench: &mut Bench, address: &str) -> (Process, BufReader<File>) {
     let (process, mut output) = spawn_peer(bench, Side::Server, &["serve", address]);
     expect_line(&mut output, "ready");
     (process, output)
+}
+
+/// Opens a UDP socket in an endpoint's namespace, which waits for datagrams with a deadline against hanging.
+pub fn udp(bench: &mut Bench, side: Side, address: IpAddr, port: u16) -> UdpSocket {
+    let address = SocketAddr::new(address, port);
+    let socket: UdpSocket = bench.bind(side, SocketKind::Udp, address).unwrap().into();
+    socket.set_nonblocking(false).unwrap();
+    socket.set_read_timeout(Some(RECEIVE_WITHIN)).unwrap();
+    socket
+}
+
+/// Returns the next datagram and its sender.
+pub fn receive(socket: &UdpSocket) -> (Vec<u8>, SocketAddr) {
+    let mut datagram = [0; 64];
+    let (len, from) = socket.recv_from(&mut datagram).unwrap();
+    (datagram[..len].to_vec(), from)
 }
 
 /// Reads one line and asserts that it is the expected one.
