@@ -4,7 +4,7 @@ use record::{CompactCell, Network};
 use stats::{Level, Span};
 
 use crate::figures::cells::Blocks;
-use crate::figures::energy::{Model, Traffic, awake_ns, models};
+use crate::figures::energy::{Model, Traffic, awake_ns, idle_state, models};
 use crate::summary::arm::{ArmSummary, Costs, Energy};
 use crate::summary::quantity::{Quantity, Unit};
 
@@ -50,7 +50,8 @@ pub(crate) fn costs(blocks: &Blocks<'_>, network: &Network) -> Costs {
             None => per_request(c, c.cost.server_cpu_ns),
         }),
         cpu_wait: median(Unit::Ns, &|c| per_request(c, c.audit.run_queue_wait_ns)),
-        radio_awake: median(Unit::Ns, &|c| Some(awake_ns(&c.radio, network)? as f64)),
+        radio_awake: idle_state(network)
+            .and_then(|idle| median(Unit::Ns, &|c| Some(awake_ns(&c.radio, &idle)? as f64))),
         energy: (models(network).unwrap_or_default().iter())
             .filter_map(|model| {
                 Some(Energy {

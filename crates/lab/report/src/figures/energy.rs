@@ -103,16 +103,19 @@ fn power(powers: &[(String, f64)], name: &str) -> Option<f64> {
     powers.find(|(known, _)| known == name).map(|p| p.1)
 }
 
-/// Returns for how long a radio was in other states than its last one, in ns, as its log has it; `None` without a log
-/// that ends in that state.
-pub(crate) fn awake_ns(log: &[RadioChange], network: &Network) -> Option<u64> {
-    let radio = Radio::of(network)?;
-    let idle = &radio.states.last()?.name;
-    if log.last()?.state != *idle {
+/// Returns the name of the last state of a network's radio; `None` without a radio.
+pub(crate) fn idle_state(network: &Network) -> Option<String> {
+    Some(Radio::of(network)?.states.pop()?.name)
+}
+
+/// Returns for how long a radio was in other states than `idle`, its last one, in ns, as its log has it; `None` without
+/// a log that ends in that state.
+pub(crate) fn awake_ns(log: &[RadioChange], idle: &str) -> Option<u64> {
+    if log.last()?.state != idle {
         return None;
     }
     let time = |pair: &[RadioChange]| match pair {
-        [from, until] if from.state != *idle => until.at_ns.saturating_sub(from.at_ns),
+        [from, until] if from.state != idle => until.at_ns.saturating_sub(from.at_ns),
         _ => 0,
     };
     Some(log.windows(2).map(time).sum())
@@ -349,7 +352,8 @@ mod tests {
             for model in models(&recorded(&link)).unwrap_or_default() {
                 let log = log(&link, &[]);
                 assert_eq!(model.joules(&log, Traffic::default()), Some(0.0), "{name}");
-                assert_eq!(awake_ns(&log, &recorded(&link)), Some(0));
+                let idle = idle_state(&recorded(&link)).unwrap();
+                assert_eq!(awake_ns(&log, &idle), Some(0));
             }
         }
     }
@@ -399,24 +403,24 @@ mod tests {
     #[test]
     fn a_log_without_its_end_gives_no_energy() {
         let link = link::find("lte").unwrap();
-        let (model, network) = (model(&link, "LTE phone of 2012"), recorded(&link));
+        let model = model(&link, "LTE phone of 2012");
         let whole = log(&link, &[(0, 100)]);
         assert!(model.joules(&whole, Traffic::default()).is_some());
         for changes in [&whole[..0], &whole[..3]] {
             assert_eq!(model.joules(changes, Traffic::default()), None);
-            assert_eq!(awake_ns(changes, &network), None);
+            assert_eq!(awake_ns(changes, "idle"), None);
         }
         let mut cut = whole;
         let last = cut.len() - 1;
         cut[last].state = "unrecorded".to_owned();
         assert_eq!(model.joules(&cut, Traffic::default()), None);
-        assert_eq!(awake_ns(&cut, &network), None);
+        assert_eq!(awake_ns(&cut, "idle"), None);
     }
 
     #[test]
     fn the_radio_is_awake_until_its_tail_ends() {
         let link = link::find("lte").unwrap();
-        let awake = awake_ns(&log(&link, &[(500, 100)]), &recorded(&link)).unwrap();
+        let awake = awake_ns(&log(&link, &[(500, 100)]), "idle").unwrap();
         assert_close(awake as f64 / 1e9, 0.2601 + 10.1);
     }
 }
