@@ -50,7 +50,7 @@ pub use arm_setting::LINUX_CUBIC;
 pub use behaviour::{Access, Behaviour, Connections};
 pub use external::{ExternalServer, ServerUrl, Trust, check_address, not_for_step};
 pub use fault::{ServerFault, server_args};
-pub use moves::{Family, Move};
+pub use moves::{Family, MAX_MOVES, Move};
 pub use origins::{MAX_ORIGINS, Origins, Placement};
 pub use own::{Coding, Form, MessageType, OwnRequest, Payload, ReadFile};
 pub use slug::slug;

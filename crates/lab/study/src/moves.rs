@@ -8,8 +8,8 @@ use toml::Spanned;
 use crate::Step;
 use crate::units::to_ns;
 
-/// The most moves of a study: so many addresses a bench has.
-const MAX_MOVES: usize = 8;
+/// The most moves of a study.
+pub const MAX_MOVES: usize = 8;
 
 /// The phone's addresses change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Family {
 }
 
 impl Move {
-    /// Returns when the former addresses stop to work.
+    /// Returns when the former addresses stop working.
     pub fn over_ns(&self) -> u64 {
         self.at_ns.saturating_add(self.overlap_ns)
     }

@@ -14,6 +14,9 @@ use super::error::CellError;
 /// How often to look for the client's first packet.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
+// A bench has addresses for all moves that a study may have.
+const _: () = assert!(study::MAX_MOVES <= pump::MAX_MOVES);
+
 /// The moves of a run. Their times count from the client's first packet: drivers take their steps up at different
 /// speeds.
 pub(super) struct Mover<'a> {
