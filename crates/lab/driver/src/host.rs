@@ -30,7 +30,7 @@ pub trait Meanwhile {
     fn act(&mut self) -> Option<Request>;
 }
 
-/// Nothing.
+/// Nothing to do.
 impl Meanwhile for () {
     fn due(&self) -> Option<Instant> {
         None
@@ -142,7 +142,7 @@ impl Host {
         self.run_meanwhile(steps, deadline, &mut ())
     }
 
-    /// Does the same, and other things at their times.
+    /// Runs steps like [`Host::run`], and meanwhile does what is due. What falls due at the `deadline` or later is left.
     pub fn run_meanwhile(
         &mut self,
         steps: &[Step],

@@ -1,5 +1,5 @@
-//! Fixed delay, jitter, and the way to another base station after a handover. Jitter is drawn by the clock, so that it never reorders and its
-//! distribution is the same for fast and for slow senders.
+//! Fixed delay, jitter, and the way to another base station after a handover. Jitter is drawn by the clock, so that it
+//! never reorders and its distribution is the same for fast and for slow senders.
 
 use std::{collections::VecDeque, ops::RangeInclusive};
 
