@@ -85,9 +85,9 @@ class Engine:
         return None
 
     def spent_ticket(self, call):
-        """Returns whether a call resumed the QUIC session that it opened, and went as early data.
+        """Returns whether a call resumed the session that it opened, None if nothing shows it, and went as early data.
 
-        Cronet does not report either, but it has every certificate that it gets verified once: in
+        Cronet does not report either. Of TCP nothing shows it. Over QUIC it has every certificate that it gets verified once: in
         a full handshake when the server's arrives, a round trip after the session began; with a
         ticket at once, from the ticket; and a second time if the server then refuses the ticket
         and sends its own.
@@ -97,7 +97,7 @@ class Engine:
                  if v.source_type == library.QUIC_SESSION
                  and facts.start_ns <= v.source_ns + 1000 and v.at_ns <= facts.end_ns]
         if not shown:
-            return False, False
+            return None, False
         last = [v for v in shown if v.source == shown[0].source]
         began_ns, took_ns = last[-1].source_ns, last[-1].at_ns - last[-1].source_ns
         if self.full_ns is None:

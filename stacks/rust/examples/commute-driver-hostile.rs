@@ -201,7 +201,7 @@ fn falsify(lie: Lie, row: Row) -> Row {
             ..row
         },
         Lie::EarlyData => Row {
-            resumed: true,
+            resumed: Some(true),
             early_data: true,
             ..row
         },

@@ -135,7 +135,7 @@ impl<S: Stack> Pool<S> {
             row.connection = conn.0.number;
             row.local_port = Some(info.local_port);
             row.protocol = Some(info.protocol);
-            row.resumed = info.resumed;
+            row.resumed = Some(info.resumed);
         });
     }
 

@@ -102,7 +102,7 @@ fn claimed(
         ));
     }
     let first = !row.reused;
-    let state = match (first, row.early_data, row.resumed) {
+    let state = match (first, row.early_data, row.resumed == Some(true)) {
         (false, ..) => State::Warm,
         (true, true, _) => State::EarlyData,
         (true, false, true) => State::Resumed,

@@ -36,7 +36,7 @@ use std::collections::BTreeSet;
 
 use driver::protocol::Row;
 use record::server_log::ServerEvent;
-use record::{Call, CallResult, ConnectionSettings, Exchange, Proof};
+use record::{Call, CallResult, ConnectionSettings, Exchange, Proof, State};
 use study::plan::PlannedStep;
 
 use connection::seen_protocol;
@@ -110,7 +110,11 @@ impl Log<'_> {
         let Some(hit) = hit else {
             return Ok(call);
         };
+        let seen = self.connections.get(&hit.connection);
+        let resumed = row.resumed.is_none() && seen.is_some_and(|connection| connection.resumed);
+        let is_new = matches!(call.state, State::ColdProcess | State::ColdConnection);
         Ok(Call {
+            state: if resumed && is_new { State::Resumed } else { call.state },
             proof: Proof::Server,
             protocol: seen_protocol(hit).to_owned(),
             server_hits: hits.len() as u32,

@@ -121,7 +121,7 @@ impl Evidence<'_> {
             claim.traffic.check_bytes(row, socket)?;
         }
         // Whether a session was resumed is encrypted.
-        match self.shows(row, protocol, port)? && !row.resumed && !row.early_data {
+        match self.shows(row, protocol, port)? && row.resumed == Some(false) && !row.early_data {
             true => Ok(Proof::Wire),
             false => Ok(Proof::Client),
         }

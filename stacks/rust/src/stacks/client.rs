@@ -243,7 +243,7 @@ impl Drop for Describe<'_> {
                 client::Protocol::H3 => Protocol::H3,
             });
             row.reused = report.reused;
-            row.resumed = report.resumed;
+            row.resumed = Some(report.resumed);
             row.early_data = report.early_data;
             row.dns_ns = at(report.phases.dns_ns);
             row.connect_ns = at(report.phases.connect_ns);

@@ -132,7 +132,7 @@ fn rejected_call_is_sent_again_on_the_same_connection() {
         .collect();
     assert_eq!(attempts, [(1, 1), (2, 2), (2, 1)]);
     assert!(
-        !rows[1].resumed && rows[1].request_sent_ns > rows[1].tls_ns,
+        rows[1].resumed == Some(false) && rows[1].request_sent_ns > rows[1].tls_ns,
         "{rows:?}"
     );
     assert_eq!(

@@ -72,9 +72,10 @@ pub struct Row {
     /// Another call had opened the connection.
     #[serde(default)]
     pub reused: bool,
-    /// The connection's handshake resumed an earlier TLS session.
-    #[serde(default)]
-    pub resumed: bool,
+    /// The connection's handshake resumed an earlier TLS session. Absent: it did not. `null`: the stack does not report
+    /// it; then the server's log decides.
+    #[serde(default = "not_resumed")]
+    pub resumed: Option<bool>,
     /// The request was sent as early data and accepted.
     #[serde(default)]
     pub early_data: bool,
@@ -92,6 +93,11 @@ pub struct Row {
     /// Present if the call failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CallError>,
+}
+
+/// Returns the value of [`Row::resumed`] where a driver leaves it out.
+fn not_resumed() -> Option<bool> {
+    Some(false)
 }
 
 /// Why a call failed.

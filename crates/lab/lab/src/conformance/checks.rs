@@ -370,7 +370,7 @@ pub(super) fn submitted(evidence: &Evidence<'_>) -> Checked {
 pub(super) fn without_tls(evidence: &Evidence<'_>) -> Checked {
     one_connection(evidence)?;
     let row = evidence.row(1)?;
-    if row.tls_ns.is_some() || row.resumed {
+    if row.tls_ns.is_some() || row.resumed == Some(true) {
         return Err("the driver reports a handshake of TLS".into());
     }
     match evidence.connection_of(1)?.tls_version.as_str() {

@@ -102,7 +102,7 @@ fn packets_prove_the_transport_and_one_offer_the_protocol() {
 #[test]
 fn what_is_encrypted_is_not_proven() {
     let mut rows = rows(Protocol::H3);
-    rows[0].resumed = true;
+    rows[0].resumed = Some(true);
     let proven = prove(Protocol::H3, &rows, &tap(UDP), &[]);
     assert_eq!(proofs(proven), [Proof::Client, Proof::Wire]);
 }

@@ -82,6 +82,7 @@ pub(super) fn row(id: u32, start_ns: u64) -> Row {
         digest: Some("aa".into()),
         protocol: Some(Protocol::H2),
         reused: id > 1,
+        resumed: Some(false),
         attempts: 1,
         ..Row::default()
     }

@@ -72,7 +72,7 @@ fn each_contradiction_has_its_reason() {
         "claims accepted early data (0-RTT), the server saw none",
     );
     refused(
-        |r| r[0].resumed = true,
+        |r| r[0].resumed = Some(true),
         "claims resumed: yes, the server saw resumed: no",
     );
     refused(
@@ -98,6 +98,30 @@ fn each_contradiction_has_its_reason() {
     );
     refused(|r| r[1].first_byte_ns = Some(2_310), "on a link with");
     refused(|r| r[0].id = 77, "id 77, which is not a call");
+}
+
+#[test]
+fn the_log_decides_on_a_resumption_that_the_stack_does_not_report() {
+    let resumes = |resumed, log_resumed| {
+        let ServerEvent::Connection(opened) = connection() else {
+            unreachable!()
+        };
+        let opened = ServerEvent::Connection(ConnectionEvent {
+            resumed: log_resumed,
+            ..opened
+        });
+        let rows = [Row {
+            resumed,
+            ..row(1, 1_100)
+        }];
+        let workload = workload();
+        let log = [opened, request(1, 1_400)];
+        prove(&claim(&workload), &rows, &log).map(|(calls, _)| calls[0].state)
+    };
+    assert_eq!(resumes(None, true), Ok(State::Resumed));
+    assert_eq!(resumes(None, false), Ok(State::ColdProcess));
+    assert_eq!(resumes(Some(true), true), Ok(State::Resumed));
+    assert!(resumes(Some(false), true).is_err());
 }
 
 #[test]
