@@ -8,6 +8,9 @@ import pycurl
 from commute_codecs import media
 from commute_driver import polling, seeded
 
+# A socket made so much later than its name was resolved belongs to a second attempt.
+AGAIN_NS = 1_000_000
+
 CHUNKS_PER_HASH = 1024  # chunks of a body that are joined for one update of the digest
 
 HTTP_VERSIONS = {
@@ -34,6 +37,7 @@ class Call(polling.Call):
         self.cancel_after_ns = step.get("cancel_after_ns")
         self.exchange, self.exchange_times = None, {}
         self.chunks, self.error = [], None
+        self.opened_ns = None  # when libcurl made its first socket for the transfer
         curl = self.curl = pycurl.Curl()
         setup, kind = session.setup, step["step"]
         headers = [f"x-commute-id: {self.id}", *session.headers]
@@ -75,6 +79,7 @@ class Call(polling.Call):
         curl.setopt(curl.PIPEWAIT, session.protocol != "h1")
         curl.setopt(curl.TIMEOUT_MS, max(1, setup["timeout_ns"] // 1_000_000))
         curl.setopt(curl.NOSIGNAL, 1)
+        curl.setopt(curl.SOCKOPTFUNCTION, self.opening)
         curl.setopt(curl.OPT_CERTINFO, 1)
         if early_data:
             curl.setopt(curl.SSL_OPTIONS, curl.SSLOPT_EARLYDATA)
@@ -94,6 +99,10 @@ class Call(polling.Call):
         self.connections.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self.first_look_ns = now_ns()
         return self.start_ns
+
+    def opening(self, _socket, _purpose):
+        self.opened_ns = self.opened_ns or now_ns()
+        return pycurl.SOCKOPT_OK
 
     def encode(self):
         """Makes the message of an exchange and sets its encoding as the request's body."""
@@ -128,13 +137,18 @@ class Call(polling.Call):
         early = info(pycurl.EARLYDATA_SENT_T)
         connects, conn_id = info(pycurl.NUM_CONNECTS), info(pycurl.CONN_ID)
         port, status = info(pycurl.LOCAL_PORT), info(pycurl.RESPONSE_CODE)
+        # Where a kept connection dies, libcurl sends the request again over a new one, and its counters of phases
+        # start anew. It makes a socket as soon as the name is resolved.
+        again_ns = (self.opened_ns or 0) - info(pycurl.NAMELOOKUP_TIME_T) * 1000
+        retried = again_ns > base_ns + AGAIN_NS
+        phases_ns, end_ns = again_ns if retried else base_ns, base_ns + total_ns
         protocol = PROTOCOLS.get(info(pycurl.INFO_HTTP_VERSION))
         quic = (protocol or self.session.protocol) == "h3"
         opener = connects > 0
 
         def at(counter):
             us = info(counter)
-            return base_ns + us * 1000 if us > 0 else None
+            return min(phases_ns + us * 1000, end_ns) if us > 0 else None
 
         # A failed attempt to connect has an id too.
         handshake = info(pycurl.APPCONNECT_TIME_T) > 0 or status > 0
@@ -150,13 +164,13 @@ class Call(polling.Call):
             "tls_ns": at(pycurl.APPCONNECT_TIME_T) if opener else None,
             "request_sent_ns": at(pycurl.POSTTRANSFER_TIME_T) if status or code == 0 else None,
             "first_byte_ns": at(pycurl.STARTTRANSFER_TIME_T) if status else None,
-            "end_ns": base_ns + total_ns,
+            "end_ns": end_ns,
             "status": status or None,
             "request_bytes": info(pycurl.SIZE_UPLOAD_T) if connected else 0,
             "protocol": protocol,
             "reused": not opener and number > 0,
             "early_data": early > 0,
-            "attempts": (2 if early < 0 else 1) if connected else 0,
+            "attempts": (2 if early < 0 or retried else 1) if connected else 0,
         }
         if opener and status:
             # A server that resumes a session sends no certificate.

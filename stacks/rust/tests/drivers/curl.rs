@@ -2,6 +2,8 @@
 //!
 //! They are skipped unless `stacks/curl/install` has been run.
 
+use std::time::Duration;
+
 use crate::common::proxy::{self, Failure};
 use crate::common::test_server::{ServerLog, TestServer};
 use crate::common::{Driver, call, concurrent, deadline, sequential};
@@ -128,7 +130,7 @@ fn reconnect_discards_or_uses_tickets() {
             .collect();
         assert_eq!(
             reported,
-            [(1, false), (2, true), (2, true), (3, false)],
+            [(1, Some(false)), (2, Some(true)), (2, Some(true)), (3, Some(false))],
             "{protocol:?}"
         );
     });
@@ -233,6 +235,35 @@ fn broken_connection_fails_its_call_and_is_replaced() {
             (2, None),
             "{rows:?}"
         );
+    }
+}
+
+/// libcurl counts the phases of a request that it sends again from the second attempt.
+#[test]
+fn phases_of_a_request_that_is_sent_again_are_those_of_the_second_connection() {
+    let pause_ns = 300_000_000;
+    let lost = Duration::from_millis(100);
+    for protocol in [Protocol::H1, Protocol::H2] {
+        let server = TestServer::start();
+        let silence = Duration::from_nanos(pause_ns) / 2;
+        let proxy = proxy::tcp_lost_in_silence(server.address(), silence, lost);
+        let setup = Setup {
+            url: format!("https://localhost:{}", proxy.port()),
+            ..server.setup(protocol)
+        };
+        let get = Action::Get { bytes: 2_000 };
+        let steps = sequential([get.clone(), Action::Pause { ns: pause_ns }, get]);
+        let Some(rows) = run(&server, &setup, &steps) else {
+            return;
+        };
+        let (first, again) = (&rows[0], &rows[1]);
+        assert_eq!((first.attempts, again.attempts), (1, 2), "{rows:?}");
+        assert_eq!(again.error, None, "{rows:?}");
+        let lost_ns = again.start_ns + lost.as_nanos() as u64;
+        for phase_ns in [again.connect_ns, again.tls_ns, again.request_sent_ns, again.first_byte_ns] {
+            assert!(phase_ns.is_some_and(|at_ns| at_ns >= lost_ns), "{rows:?}");
+        }
+        assert!(again.first_byte_ns <= Some(again.end_ns), "{rows:?}");
     }
 }
 

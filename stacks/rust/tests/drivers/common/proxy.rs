@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a relay outlives its last packet; longer than any test.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -37,6 +37,50 @@ pub fn tcp(server: SocketAddr, bytes: u64, failure: Failure) -> SocketAddr {
         }
     });
     address
+}
+
+/// Relays TCP to `server`. The first connection passes nothing on that the client sends after a silence, and
+/// is closed `later` than that came.
+pub fn tcp_lost_in_silence(server: SocketAddr, silence: Duration, later: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for (index, client) in listener.incoming().enumerate() {
+            let client = client.unwrap();
+            let upstream = TcpStream::connect(server).unwrap();
+            client.set_nodelay(true).unwrap();
+            upstream.set_nodelay(true).unwrap();
+            let (from, to) = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
+            std::thread::spawn(move || relay(upstream, client, u64::MAX, Failure::Close));
+            std::thread::spawn(move || {
+                let silence = if index == 0 { silence } else { Duration::MAX };
+                relay_until_silence(from, to, silence, later);
+            });
+        }
+    });
+    address
+}
+
+fn relay_until_silence(
+    mut from: TcpStream,
+    mut to: TcpStream,
+    silence: Duration,
+    later: Duration,
+) {
+    let mut buffer = [0; BUFFER_BYTES];
+    let mut last = Instant::now();
+    while let Ok(n @ 1..) = from.read(&mut buffer) {
+        if last.elapsed() > silence {
+            std::thread::sleep(later);
+            break;
+        }
+        last = Instant::now();
+        if to.write_all(&buffer[..n]).is_err() {
+            break;
+        }
+    }
+    to.shutdown(Shutdown::Both).ok();
+    from.shutdown(Shutdown::Both).ok();
 }
 
 fn relay(mut from: TcpStream, mut to: TcpStream, bytes: u64, failure: Failure) {
