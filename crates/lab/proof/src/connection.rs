@@ -68,8 +68,11 @@ impl<'a> Log<'a> {
                 "call {id}: the driver claims a new connection, the server saw it on a used one"
             ));
         }
-        if !row.reused && row.resumed != connection.resumed {
-            let (claims, was) = (yes(row.resumed), yes(connection.resumed));
+        if let Some(claimed) = row.resumed
+            && !row.reused
+            && claimed != connection.resumed
+        {
+            let (claims, was) = (yes(claimed), yes(connection.resumed));
             return Err(format!(
                 "call {id}: the driver claims resumed: {claims}, the server saw resumed: {was}"
             ));
@@ -111,9 +114,9 @@ impl<'a> Log<'a> {
         claimed.or(hits.last()).copied()
     }
 
-    /// Reports whether a call's connection was opened while another call was under way, and no call claims to have
+    /// Reports whether a call's connection was being opened while another call was under way, and no call claims to have
     /// opened it. An example is a connection opened because that of the other call was silent. The handshake then cost
-    /// the other call's time.
+    /// the other call's time; it may complete after that call's end.
     pub(super) fn opened_meanwhile(&self, claim: &Claim<'_>, rows: &[Row], row: &Row) -> bool {
         let hit = self.answered(row);
         let Some(connection) = hit.and_then(|hit| self.connections.get(&hit.connection)) else {
@@ -123,7 +126,20 @@ impl<'a> Log<'a> {
         let mut others = rows.iter().filter(|other| other.id != row.id);
         claim.clock == Clock::Monotonic
             && openers.all(|opener| opener.connection != row.connection)
-            && others.any(|other| (other.start_ns..=other.end_ns).contains(&connection.at_ns))
+            && others.any(|other| {
+                let began_ns = self.began_ns(claim, connection);
+                other.start_ns <= connection.at_ns && began_ns <= other.end_ns
+            })
+    }
+
+    /// Returns when the first packet of a connection came to the link, or when its handshake had completed if the tap
+    /// shows none.
+    fn began_ns(&self, claim: &Claim<'_>, connection: &ConnectionEvent) -> u64 {
+        let previous_ns = self.previous_on_port(connection);
+        let openings = claim.traffic.openings(Socket::of(connection)).iter();
+        let since = openings.map(|opening| opening.arrival_ns);
+        let first = since.filter(|&at_ns| at_ns > previous_ns).min();
+        first.map_or(connection.at_ns, |at_ns| at_ns.min(connection.at_ns))
     }
 
     /// Returns when the last handshake before this one from the same port had completed, 0 for none.
@@ -154,6 +170,7 @@ mod tests {
     use super::super::tests::{asked, claim, connection, delivered, request, row, workload};
     use super::*;
     use crate::Traffic;
+    use link::tap::{SYN, TapRecord};
     use driver::protocol::{CallError, ErrorKind};
     use record::server_log::ServerEvent;
 
@@ -210,6 +227,37 @@ mod tests {
             let error = opened_at(at_ns).unwrap_err();
             assert!(error.contains("but no call that opened it"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_handshake_that_began_during_another_call_may_complete_after_it() {
+        let mut rows = [row(1, 1_100), row(2, 2_000)];
+        (rows[1].connection, rows[1].local_port) = (2, Some(4001));
+        let w = workload();
+        let began_at = |arrival_ns| {
+            let mut claim = claim(&w);
+            let (mut asked_second, mut delivered_second) = (asked(), delivered());
+            (asked_second.src_port, delivered_second.dst_port) = (4001, 4001);
+            let syn = TapRecord {
+                arrival_ns,
+                tcp_flags: SYN,
+                payload_bytes: 0,
+                ..asked_second
+            };
+            claim.traffic =
+                Traffic::of(&[asked(), syn, asked_second, delivered(), delivered_second]);
+            let log = [
+                connection(),
+                request(1, 1_400),
+                second(1_800),
+                on_second(2, 2_300),
+            ];
+            prove(&claim, &rows, &log)
+        };
+        let (calls, _) = began_at(rows[0].end_ns).unwrap();
+        assert!(!calls[1].first);
+        let error = began_at(rows[0].end_ns + 1).unwrap_err();
+        assert!(error.contains("but no call that opened it"), "{error}");
     }
 
     #[test]
