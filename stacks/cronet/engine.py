@@ -68,7 +68,8 @@ class Engine:
         """Notes the connection that a settled call opened; returns it."""
         # Cronet names no protocol of a call that was given up before its answer.
         protocol = call.protocol or (None if self.protocol == "auto" else self.protocol)
-        connection = Connection(number, False, *self.spent_ticket(call))
+        spent = self.spent_ticket(call) if protocol == "h3" else (None, False)
+        connection = Connection(number, False, *spent)
         self.connections.append((call.origin, protocol, call.facts.start_ns, connection))
         return connection
 
@@ -85,9 +86,9 @@ class Engine:
         return None
 
     def spent_ticket(self, call):
-        """Returns whether a call resumed the session that it opened, None if nothing shows it, and went as early data.
+        """Returns whether a call resumed the QUIC session that it opened, None if nothing shows it, and went as early data.
 
-        Cronet does not report either. Of TCP nothing shows it. Over QUIC it has every certificate that it gets verified once: in
+        Cronet does not report either, but it has every certificate that it gets verified once: in
         a full handshake when the server's arrives, a round trip after the session began; with a
         ticket at once, from the ticket; and a second time if the server then refuses the ticket
         and sends its own.
