@@ -105,10 +105,11 @@ class Engine:
             self.full_ns = took_ns
             return False, False
         limit_ns = FROM_A_TICKET * self.full_ns
-        resumed = len(last) == 1 and took_ns < limit_ns
+        # A ticket that the server refused and a slow start of a session look alike.
+        resumed = True if len(last) == 1 and took_ns < limit_ns else None
         # Metrics are truncated to milliseconds. A request sent within a round trip was sent early.
         sent_ns = facts.sending_ns + 1_000_000
-        return resumed, resumed and call.may_go_early and sent_ns < began_ns + limit_ns
+        return resumed, bool(resumed) and call.may_go_early and sent_ns < began_ns + limit_ns
 
     def verifications(self):
         """Returns the engine's certificate verifications, newest first."""
