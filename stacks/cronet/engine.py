@@ -18,7 +18,7 @@ IDLE_OUT_S = 2.0  # by then both ends have closed it, even after a last late pac
 FROM_A_TICKET = 0.75
 
 Connection = namedtuple("Connection", "number reused resumed early_data")
-NO_CONNECTION = Connection(0, False, False, False)
+NO_CONNECTION = Connection(0, False, None, False)
 
 
 class Engine:

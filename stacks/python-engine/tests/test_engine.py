@@ -162,6 +162,14 @@ class PolledRuns(unittest.TestCase):
             "start 1", "settle 1", "start 2", "settle 2", "free 2",
             "start 3", "settle 3", "free 1", "free 3"])
 
+    def test_a_row_can_say_that_the_stack_does_not_report_whether_it_resumed(self):
+        row = Call.row
+        with mock.patch.object(Call, "row", lambda call: {**row(call), "resumed": None}):
+            self.run_steps(step(1, ns=MS))
+        self.assertEqual(self.rows[1]["resumed"], None)
+        self.assertIn("resumed", self.rows[1])
+        self.assertNotIn("error", self.rows[1])
+
     def test_no_row_is_sent_while_anything_is_in_flight(self):
         self.run_steps(step(1, ns=5 * MS, start=after(0)), step(2, ns=MS, start=after(0), group=2),
                        step(3, "pause", ns=20 * MS, start=after(0)), step(4, ns=MS, start={"at_ns": 10 * MS}))

@@ -4,6 +4,9 @@ import gc
 from collections import Counter
 from contextlib import contextmanager
 
+# Where these are absent, they have a default. None says that the stack does not report them.
+UNKNOWN_IF_NONE = ("resumed",)
+
 
 class Rows:
     """The calls of a run that have ended and whose rows have not been sent."""
@@ -26,7 +29,7 @@ class Rows:
             if len(self.ended[group]) == self.sizes[group]:
                 for call in self.ended.pop(group):
                     row = {"type": "row", **call.row()}
-                    send({key: value for key, value in row.items() if value is not None})
+                    send({key: value for key, value in row.items() if value is not None or key in UNKNOWN_IF_NONE})
                     call.free()
 
 
