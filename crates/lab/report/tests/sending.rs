@@ -87,6 +87,19 @@ fn reader_sees_where_reordering_was_taken_for_loss() {
 }
 
 #[test]
+fn after_a_move_nobody_knows_what_the_link_dropped_of_a_connection() {
+    let data = with_senders(&sender(2, Some(0)), |_| sender(52, None));
+    let mut cells = data.cells().to_vec();
+    for cell in &mut cells {
+        cell.moves.push(record::Move::default());
+    }
+    let data = RunData::new(data.run().clone(), cells).unwrap();
+    let moved = of_arm(&data, "quinn h3");
+    assert_eq!(moved.lost_packets, spread(52, 52.0, 52));
+    assert_eq!((moved.dropped_packets, moved.spurious_packets), (None, None));
+}
+
+#[test]
 fn set_up_is_that_of_full_handshakes() {
     let data = with_senders(&sender(2, None), |_| sender(2, None));
     let mut cells = data.cells().to_vec();

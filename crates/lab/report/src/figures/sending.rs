@@ -23,15 +23,18 @@ pub(crate) fn sending(blocks: &Blocks<'_>) -> Sending {
     let told = |fact: fn(&Sender) -> Option<u64>| {
         of(&|connection| connection.sender.as_ref().and_then(fact))
     };
+    // A connection that moves loses packets at several addresses, and its record has those of the first.
+    let stays = blocks.values().all(|cell| cell.moves.is_empty());
+    let unless_moved = |figure: Option<Spread>| figure.filter(|_| stays);
     Sending {
         sent_packets: told(|sender| sender.sent_packets),
         lost_packets: told(|sender| sender.lost_packets),
         // Of connections whose sender told nothing, it would say nothing either.
-        dropped_packets: of(&|connection| {
+        dropped_packets: unless_moved(of(&|connection| {
             connection.sender.as_ref()?;
             connection.dropped_down()
-        }),
-        spurious_packets: of(&ConnectionSettings::spurious_packets),
+        })),
+        spurious_packets: unless_moved(of(&ConnectionSettings::spurious_packets)),
         timeouts: told(|sender| sender.timeouts),
         congestion_events: told(|sender| sender.congestion_events),
     }
