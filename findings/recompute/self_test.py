@@ -46,7 +46,7 @@ def self_test(root: Path, compare: Compare, compare_study: CompareStudy) -> int:
 @contextlib.contextmanager
 def copy_of(root: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
-        for part in ("findings", "docs/reference"):
+        for part in ("findings", "docs"):
             shutil.copytree(root / part, Path(folder, part))
         yield Path(folder)
 
@@ -55,7 +55,7 @@ def pages(root: Path) -> list[Path]:
     """Returns the pages with figures, and the figures of studies."""
     claims = root.glob("findings/*/claims.toml")
     studies = [page for path in claims for page in (path.with_name("README.md"), path.with_name("figure.svg"))]
-    own = [root / "findings/README.md", root / "docs/reference/client-figures.md"]
+    own = [root / "findings/README.md", root / "docs/reference/client-figures.md", root / "docs/client.md"]
     return [page for page in own + studies if page.exists()]
 
 
