@@ -137,8 +137,8 @@ class Call(polling.Call):
         early = info(pycurl.EARLYDATA_SENT_T)
         connects, conn_id = info(pycurl.NUM_CONNECTS), info(pycurl.CONN_ID)
         port, status = info(pycurl.LOCAL_PORT), info(pycurl.RESPONSE_CODE)
-        # Where a kept connection dies, libcurl sends the request again over a new one, and its counters of phases
-        # start anew. It makes a socket as soon as the name is resolved.
+        # Where a kept connection has failed, libcurl sends the request again over a new one and counts phases from
+        # then. It makes a socket as soon as the name is resolved.
         again_ns = (self.opened_ns or 0) - info(pycurl.NAMELOOKUP_TIME_T) * 1000
         retried = again_ns > base_ns + AGAIN_NS
         phases_ns, end_ns = again_ns if retried else base_ns, base_ns + total_ns

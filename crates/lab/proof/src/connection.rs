@@ -170,8 +170,8 @@ mod tests {
     use super::super::tests::{asked, claim, connection, delivered, request, row, workload};
     use super::*;
     use crate::Traffic;
-    use link::tap::{SYN, TapRecord};
     use driver::protocol::{CallError, ErrorKind};
+    use link::tap::{SYN, TapRecord};
     use record::server_log::ServerEvent;
 
     /// Returns the server's second connection, opened at this time from another port.

@@ -114,7 +114,11 @@ impl Log<'_> {
         let resumed = row.resumed.is_none() && seen.is_some_and(|connection| connection.resumed);
         let is_new = matches!(call.state, State::ColdProcess | State::ColdConnection);
         Ok(Call {
-            state: if resumed && is_new { State::Resumed } else { call.state },
+            state: if resumed && is_new {
+                State::Resumed
+            } else {
+                call.state
+            },
             proof: Proof::Server,
             protocol: seen_protocol(hit).to_owned(),
             server_hits: hits.len() as u32,

@@ -96,7 +96,10 @@ fn after_a_move_nobody_knows_what_the_link_dropped_of_a_connection() {
     let data = RunData::new(data.run().clone(), cells).unwrap();
     let moved = of_arm(&data, "quinn h3");
     assert_eq!(moved.lost_packets, spread(52, 52.0, 52));
-    assert_eq!((moved.dropped_packets, moved.spurious_packets), (None, None));
+    assert_eq!(
+        (moved.dropped_packets, moved.spurious_packets),
+        (None, None)
+    );
 }
 
 #[test]

@@ -113,7 +113,12 @@ fn reconnect_discards_or_uses_tickets() {
             .collect();
         assert_eq!(
             reported,
-            [(1, Some(false)), (2, Some(true)), (2, Some(true)), (3, Some(false))],
+            [
+                (1, Some(false)),
+                (2, Some(true)),
+                (2, Some(true)),
+                (3, Some(false))
+            ],
             "{protocol:?}"
         );
         let logged: Vec<_> = rows.iter().map(|row| log.connection_of(row)).collect();

@@ -130,7 +130,12 @@ fn reconnect_discards_or_uses_tickets() {
             .collect();
         assert_eq!(
             reported,
-            [(1, Some(false)), (2, Some(true)), (2, Some(true)), (3, Some(false))],
+            [
+                (1, Some(false)),
+                (2, Some(true)),
+                (2, Some(true)),
+                (3, Some(false))
+            ],
             "{protocol:?}"
         );
     });
@@ -260,7 +265,12 @@ fn phases_of_a_request_that_is_sent_again_are_those_of_the_second_connection() {
         assert_eq!((first.attempts, again.attempts), (1, 2), "{rows:?}");
         assert_eq!(again.error, None, "{rows:?}");
         let lost_ns = again.start_ns + lost.as_nanos() as u64;
-        for phase_ns in [again.connect_ns, again.tls_ns, again.request_sent_ns, again.first_byte_ns] {
+        for phase_ns in [
+            again.connect_ns,
+            again.tls_ns,
+            again.request_sent_ns,
+            again.first_byte_ns,
+        ] {
             assert!(phase_ns.is_some_and(|at_ns| at_ns >= lost_ns), "{rows:?}");
         }
         assert!(again.first_byte_ns <= Some(again.end_ns), "{rows:?}");

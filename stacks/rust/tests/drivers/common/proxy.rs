@@ -61,12 +61,7 @@ pub fn tcp_lost_in_silence(server: SocketAddr, silence: Duration, later: Duratio
     address
 }
 
-fn relay_until_silence(
-    mut from: TcpStream,
-    mut to: TcpStream,
-    silence: Duration,
-    later: Duration,
-) {
+fn relay_until_silence(mut from: TcpStream, mut to: TcpStream, silence: Duration, later: Duration) {
     let mut buffer = [0; BUFFER_BYTES];
     let mut last = Instant::now();
     while let Ok(n @ 1..) = from.read(&mut buffer) {

@@ -209,7 +209,11 @@ impl ServerLog {
                 Some(connection.peer_port),
                 "{row:?} {event:?}"
             );
-            assert_eq!(row.resumed, Some(connection.resumed), "{row:?} {connection:?}");
+            assert_eq!(
+                row.resumed,
+                Some(connection.resumed),
+                "{row:?} {connection:?}"
+            );
             assert_eq!(row.early_data, event.early_data, "{row:?} {event:?}");
             assert_eq!(row.request_bytes, event.request_bytes, "{row:?} {event:?}");
             assert_eq!(
