@@ -86,7 +86,7 @@ class Engine:
         return None
 
     def spent_ticket(self, call):
-        """Returns whether a call resumed the QUIC session that it opened, None if nothing shows it, and went as early data.
+        """Returns whether a call's QUIC session was resumed (None: unknown), and whether the call went as early data.
 
         Cronet does not report either, but it has every certificate that it gets verified once: in
         a full handshake when the server's arrives, a round trip after the session began; with a

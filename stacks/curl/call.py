@@ -8,8 +8,9 @@ import pycurl
 from commute_codecs import media
 from commute_driver import polling, seeded
 
-# A socket made so much later than its name was resolved belongs to a second attempt.
-AGAIN_NS = 1_000_000
+# A socket made so much later than its name was resolved belongs to a second attempt. Longer than the driver waits for a
+# core between both.
+AGAIN_NS = 10_000_000
 
 CHUNKS_PER_HASH = 1024  # chunks of a body that are joined for one update of the digest
 

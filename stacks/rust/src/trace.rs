@@ -55,7 +55,7 @@ impl Trace {
     /// Creates the row of step `id`.
     pub fn new(id: u32) -> Self {
         let trace = Self::default();
-        trace.edit(|row| row.id = id);
+        trace.edit(|row| (row.id, row.resumed) = (id, Some(false)));
         trace
     }
 

@@ -6,6 +6,10 @@ use record::server_log::{ConnectionEvent, RequestEvent};
 use super::traffic::Socket;
 use super::{Claim, Log};
 
+/// The longest time between two packets that open the same connection: RFC 6298 doubles a timer of 1 s (section 5.5),
+/// and three of them are taken for one handshake.
+const MAX_OPENING_GAP_NS: u64 = 4_100_000_000;
+
 impl<'a> Log<'a> {
     pub(super) fn check_connection(
         &self,
@@ -115,31 +119,38 @@ impl<'a> Log<'a> {
     }
 
     /// Reports whether a call's connection was being opened while another call was under way, and no call claims to have
-    /// opened it. An example is a connection opened because that of the other call was silent. The handshake then cost
-    /// the other call's time; it may complete after that call's end.
+    /// opened it. An example is a connection opened because that of the other call was silent. The handshake then began in
+    /// the other call's time, and may complete after that call's end.
     pub(super) fn opened_meanwhile(&self, claim: &Claim<'_>, rows: &[Row], row: &Row) -> bool {
         let hit = self.answered(row);
         let Some(connection) = hit.and_then(|hit| self.connections.get(&hit.connection)) else {
             return false;
         };
+        let began_ns = self.began_ns(claim, connection);
         let mut openers = rows.iter().filter(|other| !other.reused);
         let mut others = rows.iter().filter(|other| other.id != row.id);
         claim.clock == Clock::Monotonic
             && openers.all(|opener| opener.connection != row.connection)
-            && others.any(|other| {
-                let began_ns = self.began_ns(claim, connection);
-                other.start_ns <= connection.at_ns && began_ns <= other.end_ns
-            })
+            && others.any(|other| other.start_ns <= connection.at_ns && began_ns <= other.end_ns)
     }
 
-    /// Returns when the first packet of a connection came to the link, or when its handshake had completed if the tap
-    /// shows none.
+    /// Returns when the handshake of a connection began: at the first of the packets that opened it, each of which the
+    /// client sent again. It is when the handshake had completed if the tap shows none.
     fn began_ns(&self, claim: &Claim<'_>, connection: &ConnectionEvent) -> u64 {
         let previous_ns = self.previous_on_port(connection);
-        let openings = claim.traffic.openings(Socket::of(connection)).iter();
-        let since = openings.map(|opening| opening.arrival_ns);
-        let first = since.filter(|&at_ns| at_ns > previous_ns).min();
-        first.map_or(connection.at_ns, |at_ns| at_ns.min(connection.at_ns))
+        let openings = claim.traffic.openings(Socket::of(connection)).iter().rev();
+        let within = previous_ns.saturating_add(1)..=connection.at_ns;
+        let mut began_ns = connection.at_ns;
+        for at_ns in openings.map(|opening| opening.arrival_ns) {
+            if !within.contains(&at_ns) {
+                continue;
+            }
+            if began_ns - at_ns > MAX_OPENING_GAP_NS {
+                break;
+            }
+            began_ns = at_ns;
+        }
+        began_ns
     }
 
     /// Returns when the last handshake before this one from the same port had completed, 0 for none.
@@ -258,6 +269,34 @@ mod tests {
         assert!(!calls[1].first);
         let error = began_at(rows[0].end_ns + 1).unwrap_err();
         assert!(error.contains("but no call that opened it"), "{error}");
+    }
+
+    #[test]
+    fn packets_that_open_a_connection_much_later_begin_another_handshake() {
+        let mut opened = connection();
+        let at_ns = 60_000 * 1_000_000;
+        if let ServerEvent::Connection(event) = &mut opened {
+            event.at_ns = at_ns;
+        }
+        let events = [opened];
+        let log = Log::new(&events).unwrap();
+        let workload = workload();
+        let began = |gaps_ns: &[u64]| {
+            let mut claim = claim(&workload);
+            let syn = |ago_ns| TapRecord {
+                arrival_ns: at_ns - ago_ns,
+                tcp_flags: SYN,
+                ..asked()
+            };
+            let tap: Vec<TapRecord> = gaps_ns.iter().map(|ago_ns| syn(*ago_ns)).collect();
+            claim.traffic = Traffic::of(&tap);
+            at_ns - log.began_ns(&claim, log.connections[&1])
+        };
+        assert_eq!(began(&[]), 0);
+        assert_eq!(began(&[5_000, 100]), 5_000);
+        let far = MAX_OPENING_GAP_NS + 101;
+        assert_eq!(began(&[far - 1, 100]), far - 1);
+        assert_eq!(began(&[far, 100]), 100);
     }
 
     #[test]

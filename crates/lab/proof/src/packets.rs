@@ -121,7 +121,8 @@ impl Evidence<'_> {
             claim.traffic.check_bytes(row, socket)?;
         }
         // Whether a session was resumed is encrypted.
-        match self.shows(row, protocol, port)? && row.resumed == Some(false) && !row.early_data {
+        let is_full = row.reused || row.resumed == Some(false);
+        match self.shows(row, protocol, port)? && is_full && !row.early_data {
             true => Ok(Proof::Wire),
             false => Ok(Proof::Client),
         }

@@ -59,7 +59,7 @@ class Call:
         raise NotImplementedError
 
     def row(self):
-        """Returns the fields of its row; those that are None are not sent, but for `resumed`."""
+        """Returns the fields of its row. Fields that are None are not sent, except `resumed`."""
         raise NotImplementedError
 
     def free(self):

@@ -4,7 +4,7 @@ import gc
 from collections import Counter
 from contextlib import contextmanager
 
-# Where these are absent, they have a default. None says that the stack does not report them.
+# Fields that are sent as null if they are None; absent, they have a default.
 UNKNOWN_IF_NONE = ("resumed",)
 
 

@@ -23,7 +23,7 @@ pub(crate) fn sending(blocks: &Blocks<'_>) -> Sending {
     let told = |fact: fn(&Sender) -> Option<u64>| {
         of(&|connection| connection.sender.as_ref().and_then(fact))
     };
-    // A connection that moves loses packets at several addresses, and its record has those of the first.
+    // The record of a connection has only its packets of the first address, so after a move drops are unknown.
     let stays = blocks.values().all(|cell| cell.moves.is_empty());
     let unless_moved = |figure: Option<Spread>| figure.filter(|_| stays);
     Sending {
