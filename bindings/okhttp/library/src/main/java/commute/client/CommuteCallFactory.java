@@ -79,6 +79,7 @@ final class CommuteCallFactory implements Call.Factory {
     }
 
     private static Response begin(Interceptor.Chain chain) throws IOException {
+        WatchdogTimeout.use();
         chain.request().tag(Attempt.class).begin();
         return chain.proceed(chain.request());
     }

@@ -21,6 +21,7 @@ final class CommuteInterceptor implements Interceptor {
         if (route.plain != null) {
             return chain.proceed(route.plain.tag(request));
         }
+        WatchdogTimeout.use();
         Attempt attempt = Attempt.byEngine(chain.getRetryOnConnectionFailure(), chain.getConnectionPool());
         try {
             return through(chain, route.engine).proceed(attempt.tag(request));

@@ -92,6 +92,7 @@ final class EngineSslSocket extends ClientSslSocket {
                 if (length == 0) {
                     return 0;
                 }
+                WatchdogTimeout.use();
                 int count = Native.read(handle, into, offset, length, readLimitMs);
                 if (count == Native.END_OF_STREAM) {
                     throw new ProtocolException("unexpected end of stream: " + Native.whyEnded(handle));
@@ -114,6 +115,7 @@ final class EngineSslSocket extends ClientSslSocket {
 
             @Override
             public void write(byte[] from, int offset, int length) throws IOException {
+                WatchdogTimeout.use();
                 int failed = Native.write(handle, from, offset, length);
                 if (failed != 0) {
                     throw failure(failed);
