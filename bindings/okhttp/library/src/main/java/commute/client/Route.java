@@ -2,6 +2,7 @@ package commute.client;
 
 import java.net.Proxy;
 import java.net.ProxySelector;
+import java.net.URI;
 import java.util.List;
 import javax.net.SocketFactory;
 import javax.net.ssl.HostnameVerifier;
@@ -117,7 +118,32 @@ final class Route {
         if (client.proxy != null) {
             return client.proxy.type() != Proxy.Type.DIRECT;
         }
-        List<Proxy> proxies = client.proxySelector.select(url.uri());
+        List<Proxy> proxies = client.proxySelector.select(Origin.of(url).uri);
         return proxies != null && !proxies.isEmpty() && proxies.get(0).type() != Proxy.Type.DIRECT;
+    }
+
+    /** A server's URI, which selectors get from OkHttp, too: without the path. The last one is kept. */
+    private static final class Origin {
+        private static volatile Origin last;
+
+        private final String host;
+        private final int port;
+        final URI uri;
+
+        private Origin(HttpUrl url) {
+            host = url.host();
+            port = url.port();
+            uri = new HttpUrl.Builder().scheme(url.scheme()).host(host).port(port).build().uri();
+        }
+
+        /** Returns the origin of an {@code https} URL. */
+        static Origin of(HttpUrl url) {
+            Origin kept = last;
+            if (kept == null || kept.port != url.port() || !kept.host.equals(url.host())) {
+                kept = new Origin(url);
+                last = kept;
+            }
+            return kept;
+        }
     }
 }

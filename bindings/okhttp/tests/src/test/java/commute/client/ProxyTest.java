@@ -12,6 +12,8 @@ import java.net.ProxySelector;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.URI;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import okhttp3.Call;
@@ -69,6 +71,38 @@ final class ProxyTest {
             world.start().enqueue(Mock.ok("fine"));
             // It is an error if the call does not go by the engine.
             world.call(world.client(world.builder().proxy(Proxy.NO_PROXY)), world.request("/").build());
+        }
+    }
+
+    /** As with plain OkHttp, and whatever server the last request went to. */
+    @Test
+    void aSelectorGetsTheServerWithoutThePath() throws Exception {
+        List<String> asked = new ArrayList<>();
+        ProxySelector selector = new ProxySelector() {
+            @Override
+            public List<Proxy> select(URI url) {
+                asked.add(url.toString());
+                return Collections.singletonList(Proxy.NO_PROXY);
+            }
+
+            @Override
+            public void connectFailed(URI url, SocketAddress address, IOException failure) {}
+        };
+        try (World one = new World(World.Carrier.ENGINE, World.Wire.H2);
+                World other = new World(World.Carrier.ENGINE, World.Wire.H2)) {
+            List<String> expected = new ArrayList<>();
+            for (World world : Arrays.asList(one, other, one)) {
+                if (expected.size() < 2) {
+                    world.start();
+                }
+                world.server.enqueue(Mock.ok("fine"));
+                Request request = world.request("/secret?token=1").build();
+                Call.Factory client = world.client(world.builder().proxySelector(selector));
+                asked.clear();
+                world.call(client, request);
+                expected.add("https://" + request.url().host() + ":" + request.url().port() + "/");
+                assertEquals(expected.get(expected.size() - 1), asked.get(0));
+            }
         }
     }
 
