@@ -186,21 +186,34 @@ impl<E: Default> EngineEnd<E> {
 
     /// Waits for room and writes all bytes.
     pub(crate) async fn write(&self, bytes: &[u8]) -> Result<(), Closed> {
-        self.write_after(bytes, || {}).await
+        self.write_by(|to_app| to_app.extend_from_slice(bytes))
+            .await
     }
 
-    /// Waits for room, does something that must be done before the app sees the bytes, and writes them all.
-    pub(crate) async fn write_after(
+    /// Waits for room, does something that must be done before the app sees the bytes, and moves them all.
+    pub(crate) async fn move_after(
         &self,
-        bytes: &[u8],
+        bytes: &mut BytesMut,
         mut first: impl FnMut(),
     ) -> Result<(), Closed> {
+        self.write_by(|to_app| {
+            first();
+            if to_app.is_empty() {
+                std::mem::swap(to_app, bytes);
+            } else {
+                to_app.extend_from_slice(bytes);
+                bytes.clear();
+            }
+        })
+        .await
+    }
+
+    async fn write_by(&self, mut write: impl FnMut(&mut BytesMut)) -> Result<(), Closed> {
         self.poll(|state| {
             if state.to_app.len() >= CAPACITY {
                 return None;
             }
-            first();
-            state.to_app.extend_from_slice(bytes);
+            write(&mut state.to_app);
             Some(true)
         })
         .await

@@ -12,8 +12,10 @@ use super::{Connection, StopReason};
 use crate::close_reason::{CloseKind, CloseReason};
 use crate::http1::{self, Framing, InvalidLength, ResponsePlan};
 
-/// Bytes of a response's head and body that are written at once.
-const PIECE: usize = 16 << 10;
+/// Bytes of a response's head and body that are written at once, if so many have come.
+const PIECE: usize = 64 << 10;
+/// Bytes that are allocated for a response at first.
+const FIRST_BYTES: usize = 4 << 10;
 /// How long to wait for the end of a response whose body is complete by its length.
 const SETTLE_LIMIT: Duration = Duration::from_millis(100);
 /// How long to wait for that end after the app has the body.
@@ -46,7 +48,7 @@ impl Connection<'_> {
         let chunked_here = plan.framing == Framing::Chunked && !chunked_by_server;
         self.state().set_answered(report, chunked_here);
         let mut writer = ResponseWriter {
-            bytes: BytesMut::with_capacity(PIECE),
+            bytes: BytesMut::with_capacity(FIRST_BYTES),
             engine: Some(engine),
             complete: false,
             reusable: !closes(headers),
@@ -144,9 +146,7 @@ impl Connection<'_> {
                 state.idle = writer.reusable;
             }
         };
-        self.pipe.write_after(&writer.bytes, let_go).await?;
-        writer.bytes.clear();
-        Ok(())
+        Ok(self.pipe.move_after(&mut writer.bytes, let_go).await?)
     }
 }
 

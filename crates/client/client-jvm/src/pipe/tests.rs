@@ -164,3 +164,21 @@ fn a_read_gives_up_in_time_and_a_dropped_engine_ends_the_pipe() {
     assert_eq!(app.read(9, short), Err(Stopped::Ended(0)));
     assert_eq!(app.write(b"x"), Err(Stopped::Ended(0)));
 }
+
+#[test]
+fn bytes_that_are_moved_follow_those_before_them() {
+    let (app, engine) = pipe::<u8>();
+    let mut moved = BytesMut::from(&b"ab"[..]);
+    block_on(engine.move_after(&mut moved, || {})).unwrap();
+    assert!(moved.is_empty());
+    assert_eq!(app.read(1, None).unwrap(), b"a"[..]);
+    moved.extend_from_slice(b"cd");
+    let mut states = 0;
+    block_on(engine.move_after(&mut moved, || states += 1)).unwrap();
+    block_on(engine.write(b"e")).unwrap();
+    assert!(moved.is_empty() && states == 1);
+    assert_eq!(app.read(9, None).unwrap(), b"bcde"[..]);
+    moved.extend_from_slice(b"f");
+    block_on(engine.move_after(&mut moved, || {})).unwrap();
+    assert_eq!(app.read(9, None).unwrap(), b"f"[..]);
+}
