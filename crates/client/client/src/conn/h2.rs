@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::future::{Either, select};
 use http_rules::{Version, Violation, check_response, check_trailers, fields_bytes};
 use route::Fault;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::sync::mpsc;
 
 use super::frames::{InspectedIo, LastBlocks, Notice};
@@ -30,7 +30,7 @@ pub(super) struct Requests {
 
 /// Starts HTTP/2 on a connection, drives it, and reports its end.
 pub(super) async fn start(
-    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    io: impl AsyncBufRead + AsyncWrite + Unpin + Send + 'static,
     conn: route::ConnId,
     messages: mpsc::UnboundedSender<Message>,
 ) -> Result<Requests, Fault> {

@@ -2,12 +2,14 @@
 
 use std::net::Shutdown;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use route::{Fault, PathSample, Protocol};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{HandshakeKind, ProtocolVersion};
 use socket2::{SockRef, Socket, TcpKeepalive};
+use tokio::io::BufReader;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -20,16 +22,24 @@ use crate::tls::Tls;
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
 /// Kernels give a connection up after so many without an answer, 9 by default: later than the router.
 const KEEP_ALIVES: u32 = 60;
+/// Bytes that a system call reads at most. rustls asks for 4 KiB at a time, a quarter of the longest record.
+const READ_BYTES: usize = 16 << 10;
 
 pub(crate) struct Conn {
     requests: Requests,
     /// The same socket, for queries to the kernel.
-    socket: Arc<Socket>,
+    socket: Arc<ProbedSocket>,
     segments: tcp_info::SegmentCounter,
     /// Segments that had come when keep-alive was turned on; nothing if it was not.
     asked: Option<u64>,
     is_tls13: bool,
     chain: Vec<CertificateDer<'static>>,
+}
+
+/// A socket whose peer TCP keep-alive probes while it is on.
+struct ProbedSocket {
+    socket: Socket,
+    keep_alive: AtomicBool,
 }
 
 #[derive(Clone)]
@@ -58,7 +68,7 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     let name = ServerName::try_from(target.origin.host.to_string());
     let name = name.map_err(|_| Fault::Name)?;
     let stream = TlsConnector::from(tls.tcp(target.http1))
-        .connect(name, tcp)
+        .connect(name, BufReader::with_capacity(READ_BYTES, tcp))
         .await;
     let stream = stream.map_err(|error| handshake_fault(&error))?;
     let session = stream.get_ref().1;
@@ -78,7 +88,10 @@ pub(crate) async fn open(target: Target, tls: &Tls) -> Result<Opened, Fault> {
     };
     let conn = Conn {
         requests,
-        socket: Arc::new(socket),
+        socket: Arc::new(ProbedSocket {
+            socket,
+            keep_alive: AtomicBool::new(false),
+        }),
         segments: tcp_info::SegmentCounter::default(),
         asked: None,
         is_tls13,
@@ -120,7 +133,7 @@ impl Conn {
         async move {
             let outcome = match requests {
                 Requests::H1(requests) => {
-                    let run = requests.run(&exchange, || shut_down(&kept_alive.0));
+                    let run = requests.run(&exchange, || shut_down(&kept_alive.0.socket));
                     run.await
                 }
                 Requests::H2(requests) => requests.run(&exchange).await,
@@ -131,14 +144,14 @@ impl Conn {
     }
 
     pub(crate) fn sample(&mut self) -> PathSample {
-        let sample = self.segments.sample(&self.socket);
+        let sample = self.segments.sample(&self.socket.socket);
         if self
             .asked
             .is_some_and(|received| received < sample.received)
         {
             // Once is enough for now; the kernel would go on.
             self.asked = None;
-            keep_alive(&self.socket, false);
+            self.socket.keep_alive(false);
         }
         sample
     }
@@ -147,14 +160,24 @@ impl Conn {
     /// has acknowledged the request and is silent must answer the probe.
     pub(crate) fn probe(&mut self) {
         self.asked = Some(self.segments.count());
-        keep_alive(&self.socket, true);
+        self.socket.keep_alive(true);
     }
 
     /// Ends the requests under way; each holds the socket. A connection without
     /// any ends in good order when it is dropped.
     pub(crate) fn close(&self) {
         if Arc::strong_count(&self.socket) > 1 {
-            shut_down(&self.socket);
+            shut_down(&self.socket.socket);
+        }
+    }
+}
+
+impl ProbedSocket {
+    /// Turns keep-alive on, or off if it is on.
+    fn keep_alive(&self, on: bool) {
+        let was_on = self.keep_alive.swap(on, Ordering::Relaxed);
+        if on || was_on {
+            keep_alive(&self.socket, on);
         }
     }
 }
@@ -166,11 +189,11 @@ fn shut_down(socket: &Socket) {
 
 /// Turns off the keep-alive of [`Conn::probe`] when a request ends: an idle connection must not wake the device. If
 /// another request waits, its next probe turns it on again.
-struct KeptAlive(Arc<Socket>);
+struct KeptAlive(Arc<ProbedSocket>);
 
 impl Drop for KeptAlive {
     fn drop(&mut self) {
-        keep_alive(&self.0, false);
+        self.0.keep_alive(false);
     }
 }
 

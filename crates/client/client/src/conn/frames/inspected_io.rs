@@ -4,18 +4,14 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
 use super::{Frames, LastBlocks, Notice};
-
-/// Bytes that are read at a time.
-const READ_BYTES: usize = 16 << 10;
 
 /// An I/O stream whose incoming frames are inspected.
 pub(in crate::conn) struct InspectedIo<T, F> {
     io: T,
     frames: Frames,
-    read: Box<[u8]>,
     /// Bytes for h2; those before `given` have been passed on.
     passed: Vec<u8>,
     given: usize,
@@ -33,8 +29,7 @@ impl<T, F: FnMut(Notice)> InspectedIo<T, F> {
         let inspected = Self {
             io,
             frames,
-            read: vec![0; READ_BYTES].into(),
-            passed: Vec::with_capacity(READ_BYTES),
+            passed: Vec::new(),
             given: 0,
             settings: false,
             notify,
@@ -43,7 +38,7 @@ impl<T, F: FnMut(Notice)> InspectedIo<T, F> {
     }
 }
 
-impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for InspectedIo<T, F> {
+impl<T: AsyncBufRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for InspectedIo<T, F> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -52,7 +47,6 @@ impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for InspectedIo<T
         let Self {
             io,
             frames,
-            read,
             passed,
             given,
             settings,
@@ -69,20 +63,21 @@ impl<T: AsyncRead + Unpin, F: FnMut(Notice) + Unpin> AsyncRead for InspectedIo<T
             if std::mem::take(settings) {
                 notify(Notice::Settings);
             }
-            let mut came = ReadBuf::new(read);
-            ready!(Pin::new(&mut *io).poll_read(context, &mut came))?;
+            let came = ready!(Pin::new(&mut *io).poll_fill_buf(context))?;
             *given = 0;
             passed.clear();
-            if came.filled().is_empty() {
+            if came.is_empty() {
                 *passed = frames.end();
                 if passed.is_empty() {
                     return Poll::Ready(Ok(()));
                 }
             }
-            frames.read(came.filled(), passed, |notice| match notice {
+            frames.read(came, passed, |notice| match notice {
                 Notice::Settings => *settings = true,
                 Notice::GoAway => notify(Notice::GoAway),
             });
+            let bytes = came.len();
+            Pin::new(&mut *io).consume(bytes);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use futures_util::FutureExt;
 use http_rules::Violation;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::*;
 
@@ -125,7 +125,7 @@ fn streams_that_are_open_are_remembered_in_bounds() {
 #[tokio::test]
 async fn whoever_reads_gets_everything_in_whatever_pieces() {
     let (mut peer, io) = tokio::io::duplex(7);
-    let (mut watched, _) = InspectedIo::new(io, |_| {});
+    let (mut watched, _) = InspectedIo::new(BufReader::new(io), |_| {});
     let (data, empty) = (frame(DATA, 0, 1, b"hello"), frame(DATA, 0, 1, &[]));
     let sent = [
         &head(1)[..],
@@ -169,7 +169,8 @@ fn settings_and_goaway_are_told() {
 async fn settings_are_told_when_they_are_acted_on() {
     let (mut peer, io) = tokio::io::duplex(64);
     let told = RefCell::new(Vec::new());
-    let (mut watched, _) = InspectedIo::new(io, |notice| told.borrow_mut().push(notice));
+    let (mut watched, _) =
+        InspectedIo::new(BufReader::new(io), |notice| told.borrow_mut().push(notice));
     peer.write_all(&frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1]))
         .await
         .expect("there is room");
