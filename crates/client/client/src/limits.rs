@@ -29,7 +29,6 @@ impl Limits {
     /// Returns the limits that end at a certain time after the request was made.
     pub(crate) fn timed(&self) -> impl Iterator<Item = (Phase, Duration)> + use<> {
         let limits = [
-            (Phase::Connect, self.connect),
             (Phase::FirstByte, self.first_byte),
             (Phase::Whole, self.whole),
         ];

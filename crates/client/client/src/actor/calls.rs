@@ -43,7 +43,7 @@ pub(super) struct Call {
     pub(super) attempts: u32,
     pub(super) idle_limit: Option<Duration>,
     pub(super) connect_limit: Option<Duration>,
-    /// Limits the present wait for a connection, but for the first.
+    /// Limits the present wait for a connection.
     pub(super) connect_timer: Option<AbortHandle>,
     /// Start of the present wait for a connection.
     pub(super) waits_since: Instant,
@@ -128,6 +128,18 @@ impl Actor {
         self.calls.insert(id, call);
         self.queue.push_back((id, traits));
         self.route_queued();
+        // Most requests have a connection by now.
+        if let Some(call) = self.calls.get(&id)
+            && call.copies.is_empty()
+            && call.reply.is_some()
+            && call.connect_timer.is_none()
+            && let Some(limit) = call.connect_limit
+        {
+            let timer = self.timer(id, Phase::Connect, limit);
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.connect_timer = Some(timer);
+            }
+        }
     }
 
     /// Passes waiting requests to the router, as long as it has room.
