@@ -9,12 +9,16 @@ use std::task::{Context, Poll, Waker, ready};
 use bytes::Bytes;
 use h3::error::Code;
 use h3::quic::{self, ConnectionErrorIncoming, StreamErrorIncoming, StreamId};
+use quinn::ReadError;
 
 use crate::control::{self, Control, Kind};
 use crate::convert::{error_code, read_error, stream_id};
 use crate::messages::Messages;
 use crate::refused::{Refused, RefusedRequest};
 use crate::role::Role;
+
+/// Chunks that are read at once.
+const CHUNKS: usize = 16;
 
 /// The receiving half of a stream. Dropping it before its end asks the peer to stop sending.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub struct RecvStream {
     connection: quinn::Connection,
     role: Role,
     frames: Frames,
+    /// Chunks that have not been checked.
+    read: VecDeque<Bytes>,
     /// What h3 has not taken yet.
     passed: VecDeque<Bytes>,
     /// All data has been read, or the peer was asked to stop.
@@ -74,6 +80,7 @@ impl RecvStream {
             connection,
             role,
             frames,
+            read: VecDeque::new(),
             passed: VecDeque::new(),
             ended: false,
             refused: RefusedRequest::default(),
@@ -97,13 +104,28 @@ impl RecvStream {
         }
     }
 
-    /// Reads the next chunk. Returns false at the end of the stream.
-    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, StreamErrorIncoming>> {
+    /// Reads chunks, each a packet's worth; returns the first. quinn locks the connection for each read.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ReadError>> {
+        if let Some(chunk) = self.read.pop_front() {
+            return Poll::Ready(Ok(Some(chunk)));
+        }
+        let mut chunks = [const { Bytes::new() }; CHUNKS];
         // quinn's read future has no state of its own: the waker is stored with the stream, so a
         // new future per poll loses neither data nor wake-ups.
-        let read = pin!(self.stream.read_chunk(usize::MAX, true)).poll(cx);
-        let checked = match ready!(read) {
-            Ok(Some(chunk)) => self.pass_on(chunk.bytes).map(|()| true),
+        let read = pin!(self.stream.read_chunks(&mut chunks)).poll(cx);
+        let Some(count) = ready!(read)? else {
+            return Poll::Ready(Ok(None));
+        };
+        let mut chunks = chunks.into_iter().take(count);
+        let first = chunks.next();
+        self.read.extend(chunks);
+        Poll::Ready(Ok(first))
+    }
+
+    /// Reads the next chunk. Returns false at the end of the stream.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, StreamErrorIncoming>> {
+        let checked = match ready!(self.poll_read(cx)) {
+            Ok(Some(chunk)) => self.pass_on(chunk).map(|()| true),
             Ok(None) => {
                 self.ended = true;
                 match &self.frames {
