@@ -20,6 +20,8 @@ struct State {
     sources: VecDeque<QueueEntry>,
     /// The reason why no more events will come.
     over: Option<cm_status>,
+    /// Threads that wait for events. Without one, an event needs no system call.
+    waiting: usize,
 }
 
 /// An object that has events of its own: a call.
@@ -113,35 +115,42 @@ impl EventQueue {
             if have_some {
                 return Ok(None);
             }
-            state = match deadline.filter(|_| !endless) {
+            let left = deadline
+                .filter(|_| !endless)
+                .map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(None);
+            }
+            state.waiting += 1;
+            state = match left {
                 None => self
                     .changed
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Ok(None);
-                    }
+                Some(left) => {
                     let waited = self.changed.wait_timeout(state, left);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
+            state.waiting -= 1;
         }
     }
 
     fn add(&self, add: impl FnOnce(&mut VecDeque<QueueEntry>)) {
-        self.with(|state| {
+        let is_awaited = self.with(|state| {
             // Nobody would take it out any more, and a call holds its queue.
             if state.over.is_none() {
                 add(&mut state.sources);
             }
+            state.waiting > 0
         });
-        self.changed.notify_one();
+        if is_awaited {
+            self.changed.notify_one();
+        }
     }
 
-    fn with(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
