@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes that wait in each direction before the writer does.
+/// Bytes that wait in each direction before the writer does. The last piece may go beyond it.
 const CAPACITY: usize = 64 << 10;
 
 /// The end of the JVM's threads. Any of them may close it, which wakes the others.
