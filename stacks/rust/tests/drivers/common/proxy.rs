@@ -21,41 +21,37 @@ pub enum Failure {
 
 /// Relays TCP to `server`. The first connection fails after `bytes` of response.
 pub fn tcp(server: SocketAddr, bytes: u64, failure: Failure) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for (index, client) in listener.incoming().enumerate() {
-            let client = client.unwrap();
-            let upstream = TcpStream::connect(server).unwrap();
-            client.set_nodelay(true).unwrap();
-            upstream.set_nodelay(true).unwrap();
-            let (from, to) = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
-            // Ends with the client's connection.
-            std::thread::spawn(move || relay(from, to, u64::MAX, Failure::Close));
-            let bytes = if index == 0 { bytes } else { u64::MAX };
-            std::thread::spawn(move || relay(upstream, client, bytes, failure));
-        }
-    });
-    address
+    accept(server, move |is_first, [client, upstream]| {
+        let (from, to) = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
+        // Ends with the client's connection.
+        std::thread::spawn(move || relay(from, to, u64::MAX, Failure::Close));
+        let bytes = if is_first { bytes } else { u64::MAX };
+        std::thread::spawn(move || relay(upstream, client, bytes, failure));
+    })
 }
 
-/// Relays TCP to `server`. The first connection passes nothing on that the client sends after a silence, and
-/// is closed `later` than that came.
+/// Relays TCP to `server`. On the first connection, data after a silence is dropped, and the connection closes `later`
+/// after it.
 pub fn tcp_lost_in_silence(server: SocketAddr, silence: Duration, later: Duration) -> SocketAddr {
+    accept(server, move |is_first, [client, upstream]| {
+        let (from, to) = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
+        std::thread::spawn(move || relay(upstream, client, u64::MAX, Failure::Close));
+        let silence = if is_first { silence } else { Duration::MAX };
+        std::thread::spawn(move || relay_until_silence(from, to, silence, later));
+    })
+}
+
+/// Connects to `server` for each client, and passes both connections on with whether they are the first.
+fn accept(server: SocketAddr, begin: impl Fn(bool, [TcpStream; 2]) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for (index, client) in listener.incoming().enumerate() {
-            let client = client.unwrap();
-            let upstream = TcpStream::connect(server).unwrap();
-            client.set_nodelay(true).unwrap();
-            upstream.set_nodelay(true).unwrap();
-            let (from, to) = (client.try_clone().unwrap(), upstream.try_clone().unwrap());
-            std::thread::spawn(move || relay(upstream, client, u64::MAX, Failure::Close));
-            std::thread::spawn(move || {
-                let silence = if index == 0 { silence } else { Duration::MAX };
-                relay_until_silence(from, to, silence, later);
-            });
+            let both = [client.unwrap(), TcpStream::connect(server).unwrap()];
+            for stream in &both {
+                stream.set_nodelay(true).unwrap();
+            }
+            begin(index == 0, both);
         }
     });
     address
