@@ -8,10 +8,6 @@ import pycurl
 from commute_codecs import media
 from commute_driver import polling, seeded
 
-# A socket made so much later than its name was resolved belongs to a second attempt. Longer than the driver waits for a
-# core between both.
-AGAIN_NS = 10_000_000
-
 CHUNKS_PER_HASH = 1024  # chunks of a body that are joined for one update of the digest
 
 HTTP_VERSIONS = {
@@ -38,6 +34,7 @@ class Call(polling.Call):
         self.cancel_after_ns = step.get("cancel_after_ns")
         self.exchange, self.exchange_times = None, {}
         self.chunks, self.error = [], None
+        self.sendings = 0  # how often libcurl began to send the request
         self.opened_ns = None  # when libcurl made its first socket for the transfer
         curl = self.curl = pycurl.Curl()
         setup, kind = session.setup, step["step"]
@@ -81,6 +78,7 @@ class Call(polling.Call):
         curl.setopt(curl.TIMEOUT_MS, max(1, setup["timeout_ns"] // 1_000_000))
         curl.setopt(curl.NOSIGNAL, 1)
         curl.setopt(curl.SOCKOPTFUNCTION, self.opening)
+        curl.setopt(curl.PREREQFUNCTION, self.sending)
         curl.setopt(curl.OPT_CERTINFO, 1)
         if early_data:
             curl.setopt(curl.SSL_OPTIONS, curl.SSLOPT_EARLYDATA)
@@ -104,6 +102,10 @@ class Call(polling.Call):
     def opening(self, _socket, _purpose):
         self.opened_ns = self.opened_ns or now_ns()
         return pycurl.SOCKOPT_OK
+
+    def sending(self, *_addresses):
+        self.sendings += 1
+        return pycurl.PREREQFUNC_OK
 
     def encode(self):
         """Makes the message of an exchange and sets its encoding as the request's body."""
@@ -138,11 +140,11 @@ class Call(polling.Call):
         early = info(pycurl.EARLYDATA_SENT_T)
         connects, conn_id = info(pycurl.NUM_CONNECTS), info(pycurl.CONN_ID)
         port, status = info(pycurl.LOCAL_PORT), info(pycurl.RESPONSE_CODE)
-        # Where a kept connection has failed, libcurl sends the request again over a new one and counts phases from
-        # then. It makes a socket as soon as the name is resolved.
-        again_ns = (self.opened_ns or 0) - info(pycurl.NAMELOOKUP_TIME_T) * 1000
-        retried = again_ns > base_ns + AGAIN_NS
-        phases_ns, end_ns = again_ns if retried else base_ns, base_ns + total_ns
+        retried, phases_ns, end_ns = self.sendings > 1, base_ns, base_ns + total_ns
+        if retried and self.opened_ns:
+            # Where a kept connection has failed, libcurl sends the request again over a new one and counts phases
+            # from then. It makes a socket as soon as the name is resolved.
+            phases_ns = max(base_ns, self.opened_ns - info(pycurl.NAMELOOKUP_TIME_T) * 1000)
         protocol = PROTOCOLS.get(info(pycurl.INFO_HTTP_VERSION))
         quic = (protocol or self.session.protocol) == "h3"
         opener = connects > 0
