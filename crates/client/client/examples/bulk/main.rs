@@ -1,8 +1,8 @@
 //! Measures the CPU time of a download over HTTP/3 on loopback: the client, libcurl and Cronet in turn.
 //!
 //! `cargo run --release -p commute-client --example bulk [ROUNDS] [MBIT_PER_S]`; by default 5 rounds at 1,000 Mbit/s. A rate
-//! of 0 sends as fast as the client reads. Every download has a gigabyte, after one small request that opens the
-//! connection and is not counted. The CPU time is that of the whole process, all threads and the kernel's part included.
+//! of 0 sends as fast as the client reads. Every download has 300 MB, after one small request that opens the connection
+//! and is not counted. The CPU time is that of the whole process, all threads and the kernel's part included.
 //! curl.py and cronet.py beside this file need `commute stacks install curl cronet`; a stack that is missing is left out.
 
 mod server;
@@ -17,7 +17,7 @@ use client::{Engine, Policy, Trust};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-const BYTES: u64 = 1_000_000_000;
+const BYTES: u64 = 300_000_000;
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -66,8 +66,8 @@ fn compare(rounds: usize, mbit_per_s: u64) -> Outcome<()> {
             let download = run(&stacks[number], &url, &authority)?;
             let (name, rate) = (stacks[number].name, rate(&download));
             println!(
-                "{name}: {:.2} s of CPU time, {rate:.0} Mbit/s",
-                download.cpu_s
+                "{name}: {:.2} s of CPU time per GB, {rate:.0} Mbit/s",
+                per_gb(&download)
             );
             downloads[number].push(download);
         }
@@ -80,7 +80,7 @@ fn compare(rounds: usize, mbit_per_s: u64) -> Outcome<()> {
     );
     println!("|---|---|---|---|---|---|");
     for (stack, of) in stacks.iter().zip(&downloads) {
-        let cpu = sorted(of.iter().map(|download| download.cpu_s));
+        let cpu = sorted(of.iter().map(per_gb));
         let rates = sorted(of.iter().map(rate));
         let pairs = downloads[0].iter().zip(of);
         let ratios = sorted(pairs.map(|(client, other)| client.cpu_s / other.cpu_s));
@@ -176,6 +176,11 @@ fn cpu_s() -> f64 {
     // SAFETY: the time is valid for writing.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Returns the CPU time in seconds per 10^9 bytes.
+fn per_gb(download: &Download) -> f64 {
+    download.cpu_s * 1e9 / BYTES as f64
 }
 
 fn rate(download: &Download) -> f64 {
