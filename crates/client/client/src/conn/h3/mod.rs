@@ -32,9 +32,9 @@ use crate::response::Part;
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
 /// H3_VERSION_FALLBACK, the same.
 const VERSION_FALLBACK: VarInt = VarInt::from_u32(0x0110);
-/// Received data is passed on in pieces of this many bytes, the usual length of HTTP/2's frames. The app would
-/// otherwise be woken for every few packets.
-const PIECE: usize = 16 << 10;
+/// Received data is passed on in pieces of this many bytes. Each piece wakes the app, which costs more than the copy:
+/// at 1 Gbit/s, one batch from the socket has about 100 KiB (docs/reference/client-figures-by-hand.md).
+const PIECE: usize = 64 << 10;
 /// The longest payload that quinn accepts by default.
 const PACKET: usize = 1_472;
 
