@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::actor::Actor;
 use crate::error::{BuildError, Error};
+use crate::https_records::h3_in;
 use crate::mailbox::Mailbox;
 use crate::memory::MemoryFile;
 use crate::message::Message;
@@ -95,6 +96,25 @@ impl Engine {
     /// engine turns itself off.
     pub fn fallback_succeeded(&self) {
         self.send(Message::FallbackSucceeded);
+    }
+
+    /// Reports that the app has asked its resolver for the HTTPS record (RFC 9460) of this URL's origin. Requests that
+    /// look the origin up within a second wait for [`Engine::https_record`], at most 50 ms longer than for addresses.
+    pub fn expect_https_record(&self, url: &str) -> Result<(), Error> {
+        let (origin, _) = origin_of(url).map_err(Error::Invalid)?;
+        self.send(Message::RecordExpected(origin));
+        Ok(())
+    }
+
+    /// Reports a resolver's answer for the HTTPS record (RFC 9460) of a URL's origin: the whole DNS message. The type to
+    /// ask for is 65, the name is the host, with `_8443._https.` before it if the port is 8443. An answer may come at
+    /// any time. If it offers HTTP/3, the offer counts for as long as the record holds. Returns whether it does. An
+    /// answer that is malformed or leads to another name offers nothing.
+    pub fn https_record(&self, url: &str, answer: &[u8]) -> Result<bool, Error> {
+        let (origin, _) = origin_of(url).map_err(Error::Invalid)?;
+        let record = h3_in(answer, &origin.host, origin.port).flatten();
+        self.send(Message::HttpsRecord(origin, record));
+        Ok(record.is_some())
     }
 
     /// Closes all connections. Requests on them that may be sent again are, on new ones; others fail. TLS sessions

@@ -130,7 +130,8 @@
 //!
 //! - `sign`: requests are signed with a key that the server shares (RFC 9421).
 //! - `grpc`: [`Engine::grpc`](Engine#method.grpc) is a channel for tonic's clients.
-//! - `https-records`: name servers that the app names are asked whether a server supports HTTP/3.
+//! - `https-records`: name servers that the app names are asked whether a server supports HTTP/3. Without it the app can
+//!   still [report](Engine::https_record) what its own resolver answered.
 //! - `quiet`: leaves all log messages out.
 //!
 //! # What it does not do
@@ -146,7 +147,6 @@ mod error;
 mod file_identity;
 #[cfg(feature = "grpc")]
 mod grpc;
-#[cfg(feature = "https-records")]
 mod https_records;
 mod limits;
 mod mailbox;

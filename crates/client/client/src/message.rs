@@ -3,8 +3,10 @@
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
+use http::{Method, StatusCode};
 use route::{
-    CallId, ConnId, DnsAnswer, Fault, Network, Origin, Policy, QueryId, Replay, Switches, Transport,
+    CallId, ConnId, DnsAnswer, Fault, H3Record, Network, Origin, Policy, QueryId, Replay, Switches,
+    Transport,
 };
 use tokio::sync::{mpsc, oneshot};
 
@@ -32,6 +34,10 @@ pub(crate) enum Message {
     Compared(Origin, Transport, f64),
     RequestEnded(Box<EndedRequest>),
     Explain(Origin, oneshot::Sender<String>),
+    /// The app has asked for an HTTPS record.
+    RecordExpected(Origin),
+    /// The app's resolver has answered.
+    HttpsRecord(Origin, Option<H3Record>),
     Disconnect(oneshot::Sender<()>),
     CloseIdle,
     ForgetSessions,
@@ -52,6 +58,8 @@ pub(crate) struct Submission {
 /// The end of a request whose response may have come over several connections.
 pub(crate) struct EndedRequest {
     pub(crate) origin: Origin,
+    pub(crate) method: Method,
+    pub(crate) status: Option<StatusCode>,
     pub(crate) label: Option<String>,
     pub(crate) request_bytes: u64,
     pub(crate) response_bytes: u64,

@@ -30,6 +30,10 @@ pub struct Metrics {
 pub struct RequestMeasurement {
     /// Host and port.
     pub origin: String,
+    /// The request's method.
+    pub method: http::Method,
+    /// The status of the response, if its head came.
+    pub status: Option<http::StatusCode>,
     /// The app's label.
     pub label: Option<String>,
     /// The default network when it ended.

@@ -217,6 +217,13 @@ pub enum Event<'a> {
         /// UDP port.
         port: u16,
     },
+    /// The app's resolver has an HTTPS record that offers `h3`.
+    HttpsRecord {
+        /// The origin.
+        origin: &'a Origin,
+        /// The record.
+        record: H3Record,
+    },
     /// A request.
     Call {
         /// Not yet in use.

@@ -145,6 +145,7 @@ pub use event::{
     PathSample, Policy, Protocol, QueryId, Replay, RequestTraits, Transport,
 };
 pub use learn::ComparisonClass;
+pub use lookup::RESOLUTION_DELAY;
 pub use memory::{MAX_MEMORY_BYTES, RecallOutcome};
 pub use rate_monitor::{MAX_AHEAD_BYTES, RateAdvice, RateMonitor};
 pub use reason::Reason;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::alt_svc::{self, AltSvc};
 use crate::command::{Command, DnsRecords};
 use crate::conn::{DnsLookup, RacePurpose};
-use crate::event::{DnsAnswer, Fault, Origin, QueryId};
+use crate::event::{DnsAnswer, Fault, H3Record, Origin, QueryId};
 use crate::knowledge::OriginDigest;
 use crate::router::Router;
 
 /// How long addresses wait for an HTTPS record (Happy Eyeballs v3, section 4.2).
-const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
+pub const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
 
 impl Router {
     pub(crate) fn look_up(&mut self, origin: &Origin, purpose: RacePurpose) {
@@ -88,6 +88,12 @@ impl Router {
             self.knowledge
                 .set_offer(digest, record.port, record.ttl, self.now);
         }
+    }
+
+    pub(crate) fn on_record_offered(&mut self, origin: &Origin, record: H3Record) {
+        let (digest, now) = (self.knowledge.digest(origin), self.now);
+        self.knowledge
+            .set_offer(digest, record.port, record.ttl, now);
     }
 
     pub(crate) fn on_offer(&mut self, origin: &Origin, field: &[u8]) {

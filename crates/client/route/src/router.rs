@@ -98,6 +98,7 @@ impl Router {
             Event::Disconnect => self.on_disconnect(),
             Event::CloseIdle => self.on_close_idle(),
             Event::Hint { origin, port } => self.on_hint(origin, port),
+            Event::HttpsRecord { origin, record } => self.on_record_offered(origin, record),
             Event::Call { id, origin, traits } => self.on_call(id, origin, traits),
             Event::Connect { id, origin, policy } => self.on_connect(id, origin, policy),
             Event::Cancel(call) => self.on_cancel(call),

@@ -144,6 +144,28 @@ fn a_record_that_is_late_serves_the_next_race_for_as_long_as_it_holds() {
     assert!(!known(&mut router, 60_900));
 }
 
+/// The app may ask its own resolver.
+#[test]
+fn a_record_that_the_app_reports_is_an_offer_for_as_long_as_it_holds() {
+    let mut router = Router::new(Config::default());
+    let (id, of, record) = (CallId(1), origin(), record(444));
+    let origin = &of;
+    router.handle(Event::HttpsRecord { origin, record }, at(5));
+    let traits = traits();
+    router.handle(Event::Call { id, origin, traits }, at(6));
+    let query = commands(&mut router)
+        .into_iter()
+        .find_map(|command| match command {
+            Command::Resolve { query, .. } => Some(query),
+            _ => None,
+        });
+    let (query, answer) = (query.expect("it asks for addresses"), addresses());
+    router.handle(Event::Resolved { query, answer }, at(7));
+    assert_eq!(opened(&mut router), [(Transport::Quic, 444)]);
+    router.handle(Event::Time, at(60_005));
+    assert!(!router.explain(origin).contains("HTTP/3 here: untried"));
+}
+
 #[test]
 fn alt_svc_of_a_response_is_an_offer_until_it_is_withdrawn() {
     let mut router = Router::new(Config::default());

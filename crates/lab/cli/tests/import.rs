@@ -199,6 +199,8 @@ fn metrics_of_the_client_are_compared_by_protocol_and_by_roll_out() {
         ] {
             metrics.requests.push_back(client::RequestMeasurement {
                 origin: "api.example:443".into(),
+                method: "GET".parse().unwrap(),
+                status: None,
                 label: Some("list, \"all\"".into()),
                 network: Some(client::Network {
                     id: client::NetworkId([1; 16]),

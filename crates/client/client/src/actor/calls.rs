@@ -41,6 +41,8 @@ pub(super) struct Call {
     pub(super) ending: Arc<OnceLock<Error>>,
     pub(super) copies: HashMap<ConnId, RequestCopy>,
     pub(super) attempts: u32,
+    /// Set once the app has the response.
+    pub(super) status: Option<StatusCode>,
     pub(super) idle_limit: Option<Duration>,
     pub(super) connect_limit: Option<Duration>,
     /// Limits the present wait for a connection.
@@ -118,6 +120,7 @@ impl Actor {
             ending: Arc::default(),
             copies: HashMap::new(),
             attempts: 0,
+            status: None,
             idle_limit: limits.idle,
             connect_limit: limits.connect,
             connect_timer: None,
@@ -316,6 +319,7 @@ impl Actor {
             .and_then(|copy| copy.head.take());
         if let (Some((_, head, body)), Some(reply)) = (head, call.reply.take()) {
             call.progress.set(report.clone());
+            call.status = Some(head.status);
             call.tells_its_end |= call.is_resumable(&head);
             let response = Response::new(head, body, Arc::clone(&call.ending), report);
             // If the receiver was dropped, the response's guard cancels the request.
@@ -350,6 +354,8 @@ impl Actor {
         }
         let ended = EndedRequest {
             origin: call.origin.clone(),
+            method: call.head.method.clone(),
+            status: call.status,
             label: call.label.clone(),
             request_bytes: call.body.length().unwrap_or(0),
             response_bytes,
@@ -367,6 +373,8 @@ impl Actor {
         let report = ended.report;
         self.metrics.add(RequestMeasurement {
             origin: format!("{}:{}", ended.origin.host, ended.origin.port),
+            method: ended.method,
+            status: ended.status,
             label: ended.label,
             network: self.router.network(),
             h3_on: self.router.h3_is_on(),

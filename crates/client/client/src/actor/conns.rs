@@ -30,11 +30,16 @@ pub(super) struct Slot {
 impl Actor {
     pub(super) fn resolve(&mut self, query: QueryId, origin: Origin, records: DnsRecords) {
         let answer = self.resolver.resolve(&origin, records);
+        let expected =
+            (records == DnsRecords::Addresses).then(|| self.expected.wait(&origin, Instant::now()));
         self.queries.insert(query, origin);
         let messages = self.messages.clone();
         tokio::spawn(async move {
             let answer = answer.await;
             let at = Instant::now();
+            if let Some(record) = expected {
+                record.await;
+            }
             messages
                 .send(Message::Event(Event::Resolved { query, answer, at }))
                 .ok();

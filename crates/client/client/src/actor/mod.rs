@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use self::calls::Call;
 use self::conns::Slot;
 use crate::error::Error;
+use crate::https_records::ExpectedRecords;
 use crate::memory::MemoryFile;
 use crate::message::{ConnectRequest, Event, Message};
 use crate::metrics::{Outcome, SharedMetrics};
@@ -29,6 +30,7 @@ pub(crate) struct Actor {
     tls: Tls,
     memory: Option<MemoryFile>,
     resolver: Resolver,
+    expected: ExpectedRecords,
     calls: HashMap<CallId, Call>,
     /// Requests beyond those that the router keeps at a time.
     queue: VecDeque<(CallId, RequestTraits)>,
@@ -56,7 +58,8 @@ impl Actor {
         if let Some(memory) = &memory {
             memory.load(&mut router);
         }
-        let (calls, queue, connecting, conns, resolved, queries) = Default::default();
+        let (expected, calls, queue, connecting) = Default::default();
+        let (conns, resolved, queries) = Default::default();
         let began = Instant::now();
         Self {
             router,
@@ -65,6 +68,7 @@ impl Actor {
             tls,
             memory,
             resolver,
+            expected,
             calls,
             queue,
             connecting,
@@ -143,6 +147,15 @@ impl Actor {
                 self.handle(route::Event::Time);
                 // The receiver may have been dropped.
                 reply.send(self.router.explain(&origin)).ok();
+            }
+            Message::RecordExpected(origin) => self.expected.expect(origin, Instant::now()),
+            Message::HttpsRecord(origin, record) => {
+                // Addresses that waited for it must find the offer.
+                if let Some(record) = record {
+                    let origin = &origin;
+                    self.handle(route::Event::HttpsRecord { origin, record });
+                }
+                self.expected.end(&origin);
             }
             Message::Disconnect(done) => {
                 self.disconnect();

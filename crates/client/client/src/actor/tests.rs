@@ -44,6 +44,7 @@ async fn the_end_of_a_copy_that_was_withdrawn_ends_no_other() {
         ending: std::sync::Arc::default(),
         copies: HashMap::from([(kept, copy)]),
         attempts: 2,
+        status: None,
         idle_limit: None,
         connect_limit: None,
         connect_timer: None,

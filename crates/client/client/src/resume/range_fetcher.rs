@@ -66,6 +66,9 @@ impl RangeFetcher {
         let report = self.outbound.progress.report();
         let ended = EndedRequest {
             origin: self.outbound.origin.clone(),
+            method: self.outbound.head.method.clone(),
+            // Only a body with this status is resumed.
+            status: Some(StatusCode::OK),
             label: self.outbound.label.clone(),
             request_bytes: 0,
             response_bytes,

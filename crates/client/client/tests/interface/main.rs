@@ -15,6 +15,7 @@ mod goaway;
 mod grpc;
 mod h3_frames;
 mod hostile;
+mod https_record;
 mod interim;
 mod limits;
 mod metrics;
