@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // The version of this interface. It changes with every function or struct that is added or changed.
-#define CM_ABI_VERSION 3
+#define CM_ABI_VERSION 4
 
 // The outcome of a function or a call.
 enum cm_status
@@ -421,6 +421,21 @@ cm_status cm_set_switches(cm_engine engine, const struct cm_switches *switches);
 // `CM_E_OFFLINE` and `CM_E_PLAIN`. The engine turns itself off once at least fifty requests were made and more than
 // one in fifty was reported. Requests then end with `CM_E_PLAIN` until the engine is closed.
 cm_status cm_worked_without(cm_engine engine);
+
+// Reports the HTTPS record (RFC 9460) of a URL's origin, by which a server may offer HTTP/3. `answer` is the resolver's
+// whole DNS message, e.g. that of `res_query`. The type to ask for is 65, the name is the host, with `_8443._https.`
+// before it if the port is 8443. `answer_len` is 0 if the app has only just asked: requests that look the origin up within a
+// second then wait for the answer, at most 50 ms longer than for addresses. An answer may come at any time, and an offer
+// counts for as long as the record holds. `CM_END`: the answer offers no HTTP/3, is malformed, or leads to another name.
+//
+// # Safety
+//
+// `url` points to `url_len` bytes, `answer` to `answer_len`.
+cm_status cm_https_record(cm_engine engine,
+                          const uint8_t *url,
+                          size_t url_len,
+                          const uint8_t *answer,
+                          size_t answer_len);
 
 // Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute import` reads;
 // `arms` is a `cm_arms`. The CSV names neither origins nor networks. `CM_E_ROOM` as in `cm_get_text`; the CSV may have

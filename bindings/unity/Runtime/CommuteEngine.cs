@@ -44,6 +44,7 @@ namespace Commute.Client
             Native.Require();
             id = Create(options);
             checkChain = options.CheckChain;
+            HasOwnCertificates = options.RootsPem != null || checkChain != null || options.IdentityChainPem != null;
             lock (Open)
             {
                 if (Open.Count == 0)
@@ -123,6 +124,29 @@ namespace Commute.Client
         }
 
         /// <summary>
+        /// Reports the HTTPS record (RFC 9460) of a URL's origin, by which a server may offer HTTP/3. The type to ask a
+        /// resolver for is 65, the name is the host, with <c>_8443._https.</c> before it if the port is 8443.
+        /// </summary>
+        /// <param name="url">An https URL.</param>
+        /// <param name="answer">
+        /// The resolver's whole DNS message. null: the app has only just asked. Requests that look the origin up within a second
+        /// then wait for the answer, at most 50 ms longer than for addresses.
+        /// </param>
+        /// <returns>Whether the answer offers HTTP/3; true without one.</returns>
+        public bool ReportHttpsRecord(Uri url, byte[] answer)
+        {
+            if (answer != null && answer.Length == 0)
+                throw new ArgumentException("an answer has a header at least", "answer");
+            var text = Encoding.UTF8.GetBytes(url.AbsoluteUri);
+            var status = Native.cm_https_record(
+                id, text, (UIntPtr)text.Length, answer, (UIntPtr)(answer == null ? 0 : answer.Length));
+            if (status == (int)CommuteStatus.End)
+                return false;
+            Check(status);
+            return true;
+        }
+
+        /// <summary>
         /// Reports that a request which failed here worked by another client, right afterwards. Do not report a
         /// request that was cancelled, or failed with <c>Argument</c>, <c>TooMany</c>, <c>Certificate</c>,
         /// <c>Offline</c> or <c>Plain</c>: these say nothing against the engine. If more than one request in fifty is
@@ -159,9 +183,13 @@ namespace Commute.Client
         /// Opens a connection to the server of an <c>https</c> URL, or finds an open one, so that the next request
         /// need not wait for it.
         /// </summary>
-        /// <exception cref="CommuteException">None can be opened; says why.</exception>
-        public async Task ConnectAsync(Uri url)
+        /// <param name="url">The URL.</param>
+        /// <param name="ignoreProxy">Whether to connect directly although the system has a proxy for the URL.</param>
+        /// <exception cref="CommuteException">None can be opened, or a proxy applies; says why.</exception>
+        public async Task ConnectAsync(Uri url, bool ignoreProxy = false)
         {
+            if (!ignoreProxy && Proxies.Apply(url, null))
+                throw Proxies.Refused(url, "connect only where none applies, or set ignoreProxy");
             var text = Encoding.UTF8.GetBytes(url.AbsoluteUri);
             var call = Start((ulong user, out ulong native) =>
                 Native.cm_connect(id, text, (UIntPtr)text.Length, user, out native));
@@ -174,6 +202,9 @@ namespace Commute.Client
                 call.Release();
             }
         }
+
+        /// <summary>Whether it trusts other authorities than the platform, or has a certificate of its own.</summary>
+        internal bool HasOwnCertificates { get; }
 
         /// <summary>Whether it takes no calls any more.</summary>
         internal bool IsClosed

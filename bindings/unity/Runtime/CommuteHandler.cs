@@ -15,6 +15,7 @@ namespace Commute.Client
     public sealed class CommuteHandler : HttpMessageHandler
     {
         readonly bool disposeEngine;
+        HttpMessageHandler ownProxyHandler;
         CookieContainer cookies = new CookieContainer();
         TimeSpan connectTimeout = Timeout.InfiniteTimeSpan;
         TimeSpan firstByteTimeout = Timeout.InfiniteTimeSpan;
@@ -84,6 +85,24 @@ namespace Commute.Client
             set { idleTimeout = Valid(value); }
         }
 
+        /// <summary>
+        /// Whether requests to which a proxy applies go through it; true. They are sent by <c>ProxyHandler</c>, since the
+        /// engine uses no proxy.
+        /// </summary>
+        public bool UseProxy { get; set; } = true;
+
+        /// <summary>The proxies; null: <c>WebRequest.DefaultWebProxy</c>, as for HttpClientHandler.</summary>
+        public IWebProxy Proxy { get; set; }
+
+        /// <summary>
+        /// Sends the requests to which a proxy applies; null: an HttpClientHandler that uses <c>Proxy</c> and trusts the
+        /// platform's authorities. With <c>RootsPem</c>, <c>CheckChain</c> or <c>IdentityChainPem</c> of the engine, null
+        /// makes these requests fail with <c>CommuteStatus.Plain</c>. The handler is not disposed. It must not follow
+        /// redirects, keep cookies or decompress: CommuteHandler does that for it, too. <c>ConnectTimeout</c>,
+        /// <c>FirstByteTimeout</c> and <c>IdleTimeout</c> do not apply to it.
+        /// </summary>
+        public HttpMessageHandler ProxyHandler { get; set; }
+
         internal CommuteEngine Engine { get; }
 
         protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken token)
@@ -96,7 +115,9 @@ namespace Commute.Client
                     throw new TaskCanceledException("the request was cancelled");
                 RequireHttps(request.RequestUri);
                 var exchange = new Exchange();
-                var response = await exchange.SendAsync(this, request, Extra(request), token).ConfigureAwait(false);
+                var response = UseProxy && Proxies.Apply(request.RequestUri, Proxy)
+                    ? await Proxies.SendAsync(HandlerOfProxies(request.RequestUri), request, Extra(request), token).ConfigureAwait(false)
+                    : await exchange.SendAsync(this, request, Extra(request), token).ConfigureAwait(false);
                 if (UseCookies)
                     Keep(response, request.RequestUri);
                 var next = AllowAutoRedirect && redirects < MaxAutomaticRedirections
@@ -115,7 +136,33 @@ namespace Commute.Client
         {
             if (disposing && disposeEngine)
                 Engine.Dispose();
+            if (disposing)
+                Interlocked.Exchange(ref ownProxyHandler, null)?.Dispose();
             base.Dispose(disposing);
+        }
+
+        HttpMessageHandler HandlerOfProxies(Uri url)
+        {
+            if (ProxyHandler != null)
+                return ProxyHandler;
+            if (Engine.HasOwnCertificates)
+            {
+                var refused = Proxies.Refused(url, "set ProxyHandler, which must check certificates as the engine does");
+                throw new HttpRequestException(refused.Message, refused);
+            }
+            var present = Volatile.Read(ref ownProxyHandler);
+            if (present != null)
+                return present;
+            var made = new HttpClientHandler
+            {
+                AllowAutoRedirect = false, UseCookies = false, AutomaticDecompression = DecompressionMethods.None,
+                UseProxy = true, Proxy = Proxy,
+            };
+            present = Interlocked.CompareExchange(ref ownProxyHandler, made, null);
+            if (present == null)
+                return made;
+            made.Dispose();
+            return present;
         }
 
         static TimeSpan Valid(TimeSpan limit)

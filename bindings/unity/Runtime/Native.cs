@@ -67,7 +67,7 @@ namespace Commute.Client
 
     static class Native
     {
-        public const uint AbiVersion = 3;
+        public const uint AbiVersion = 4;
 
         public const uint Streamed = 1, Replayable = 2, Urgent = 4, EarlyData = 8, NoEarlyData = 16,
             NoResends = 32;
@@ -142,6 +142,10 @@ namespace Commute.Client
 
         [DllImport(Library, CallingConvention = C)]
         public static extern int cm_close_idle(ulong engine);
+
+        [DllImport(Library, CallingConvention = C)]
+        public static extern int cm_https_record(
+            ulong engine, byte[] url, UIntPtr urlLength, byte[] answer, UIntPtr answerLength);
 
         [DllImport(Library, CallingConvention = C)]
         public static extern int cm_set_switches(ulong engine, ref NativeSwitches switches);

@@ -32,6 +32,8 @@ namespace CommuteTests
             Setting.Read(args);
             // With Mono's defaults, its own handler has two connections and a pool that grows by two a second.
             ServicePointManager.DefaultConnectionLimit = 1000;
+            // Whatever the machine has.
+            WebRequest.DefaultWebProxy = null;
             ThreadPool.SetMinThreads(16, 16);
             var failed = 0;
             foreach (var test in Cases())
@@ -52,7 +54,7 @@ namespace CommuteTests
             var classes = new[]
             {
                 typeof(SameAsMono), typeof(Codings), typeof(Origins), typeof(Calls), typeof(Uploads), typeof(Lives),
-                typeof(MhttpCases),
+                typeof(MhttpCases), typeof(ProxyCases),
             };
             return classes.SelectMany(type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.DeclaredOnly));
         }

@@ -22,6 +22,8 @@ namespace CommuteTests
                 Expect.Equal(theirs.AllowAutoRedirect, ours.AllowAutoRedirect);
                 Expect.Equal(theirs.MaxAutomaticRedirections, ours.MaxAutomaticRedirections);
                 Expect.Equal(theirs.UseCookies, ours.UseCookies);
+                Expect.Equal(theirs.UseProxy, ours.UseProxy);
+                Expect.Equal(theirs.Proxy, ours.Proxy);
                 Expect.Equal(theirs.AutomaticDecompression, ours.AutomaticDecompression);
             }
             return Done;

@@ -15,7 +15,7 @@ pub use engine::*;
 pub use event::*;
 
 /// The version of this interface. It changes with every function or struct that is added or changed.
-pub const CM_ABI_VERSION: u32 = 3;
+pub const CM_ABI_VERSION: u32 = 4;
 
 /// Returns the library's `CM_ABI_VERSION`. A binding compares it with its own before it calls anything else.
 #[unsafe(no_mangle)]

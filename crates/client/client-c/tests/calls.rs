@@ -146,6 +146,34 @@ async fn idle_connections_are_closed_and_others_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_https_record_of_the_app_leads_to_http_3() {
+    let server = start(Config::default()).await;
+    let engine = engine_for(&server);
+    let url = server.url("/health");
+    let report = |answer: &[u8]| {
+        let (url, answer) = (bytes(&url), bytes(answer));
+        // SAFETY: both point to what the header says.
+        unsafe { cm_https_record(engine, url.ptr, url.len, answer.ptr, answer.len) }
+    };
+    // The app has asked.
+    assert_eq!(report(b""), CM_OK);
+    assert_eq!(report(b"no message"), CM_END);
+    // A header, no question, and a record of the root's that has `h3`.
+    let answer =
+        b"\0\x01\x80\0\0\0\0\x01\0\0\0\0\0\0\x41\0\x01\0\0\0\x3c\0\x0a\0\x01\0\0\x01\0\x03\x02h3";
+    assert_eq!(report(answer), CM_OK);
+    // TCP may win the race on a busy machine; QUIC goes on then.
+    let by_h3 = || {
+        let call = get(engine, &url, 0);
+        assert_eq!(ending(engine, call), CM_OK);
+        let report = text(engine, call, cm_text::CM_TEXT_REPORT).unwrap();
+        report.starts_with("protocol: h3\r\n")
+    };
+    assert!((0..50).any(|_| by_h3()));
+    cm_engine_close(engine);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_are_sent_early_where_the_app_allows_it() {
     let server = start(Config {
         early_data: true,

@@ -92,6 +92,7 @@ static void child(cm_call call, const char *url, int sends) {
     check(cm_set_network(inherited, NULL) == CM_E_FORKED, "cm_set_network");
     check(cm_disconnect(inherited, 0) == CM_E_FORKED, "cm_disconnect");
     check(cm_close_idle(inherited) == CM_E_FORKED, "cm_close_idle");
+    check(cm_https_record(inherited, &byte, 1, NULL, 0) == CM_E_FORKED, "cm_https_record");
     check(cm_save(inherited) == CM_E_FORKED, "cm_save");
     check(cm_set_switches(inherited, &switches) == CM_E_FORKED, "cm_set_switches");
     check(cm_worked_without(inherited) == CM_E_FORKED, "cm_worked_without");

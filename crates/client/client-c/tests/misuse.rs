@@ -70,6 +70,15 @@ fn null_is_refused() {
             CM_E_ARGUMENT
         );
         let url = bytes("https://a.example/");
+        for (wrong, len) in [(null(), 5), (url.ptr, 3), (url.ptr, usize::MAX)] {
+            let status = cm_https_record(engine, wrong, len, null(), 0);
+            assert_eq!(status, CM_E_ARGUMENT);
+        }
+        for (answer, len) in [(null(), 5), (url.ptr, usize::MAX)] {
+            let status = cm_https_record(engine, url.ptr, url.len, answer, len);
+            assert_eq!(status, CM_E_ARGUMENT);
+        }
+        assert_eq!(cm_https_record(0, url.ptr, url.len, null(), 0), CM_E_CLOSED);
         let wild = cm_bytes {
             ptr: null(),
             len: 5,

@@ -171,6 +171,45 @@ pub extern "C" fn cm_worked_without(engine: cm_engine) -> cm_status {
     })
 }
 
+/// Reports the HTTPS record (RFC 9460) of a URL's origin, by which a server may offer HTTP/3. `answer` is the resolver's
+/// whole DNS message, e.g. that of `res_query`. The type to ask for is 65, the name is the host, with `_8443._https.`
+/// before it if the port is 8443. `answer_len` is 0 if the app has only just asked: requests that look the origin up within a
+/// second then wait for the answer, at most 50 ms longer than for addresses. An answer may come at any time, and an offer
+/// counts for as long as the record holds. `CM_END`: the answer offers no HTTP/3, is malformed, or leads to another name.
+///
+/// # Safety
+///
+/// `url` points to `url_len` bytes, `answer` to `answer_len`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cm_https_record(
+    engine: cm_engine,
+    url: *const u8,
+    url_len: usize,
+    answer: *const u8,
+    answer_len: usize,
+) -> cm_status {
+    enter(engine, |engine| {
+        // SAFETY: as the caller promises.
+        let (url, answer) = unsafe {
+            (
+                read::argument(read::slice(url, url_len))?,
+                read::argument(read::slice(answer, answer_len))?,
+            )
+        };
+        let url = str::from_utf8(url).map_err(|_| cm_status::CM_E_ARGUMENT)?;
+        let client = engine.client()?;
+        let offers = match answer.is_empty() {
+            true => client.expect_https_record(url).map(|()| true),
+            false => client.https_record(url, answer),
+        };
+        match offers {
+            Ok(true) => Ok(cm_status::CM_OK),
+            Ok(false) => Ok(cm_status::CM_END),
+            Err(_) => Err(cm_status::CM_E_ARGUMENT),
+        }
+    })
+}
+
 /// Copies what the last requests took, at most 1,024 of them, as CSV with a header, which `commute import` reads;
 /// `arms` is a `cm_arms`. The CSV names neither origins nor networks. `CM_E_ROOM` as in `cm_get_text`; the CSV may have
 /// grown by the next call.

@@ -9,6 +9,7 @@ use jni::sys::{jboolean, jint, jlong};
 use crate::handles::Handles;
 use crate::memory_folders::MemoryFolders;
 use crate::native::method::Failure;
+use crate::native::socket::origin;
 use crate::trust::JavaTrust;
 
 pub(super) static ENGINES: Handles<Engine> = Handles::new();
@@ -108,6 +109,31 @@ native! {
         };
         engine.network(Some(Network { id, kind, metered }));
         Ok(())
+    }
+}
+
+native! {
+    /// Reports a resolver's answer for the HTTPS record of an origin; without an answer, that it was asked for.
+    fn Java_commute_client_Native_httpsRecord(
+        env,
+        engine: jlong,
+        host: JString<'a>,
+        port: jint,
+        answer: JByteArray<'a>,
+    ) {
+        let Some(engine) = ENGINES.get(engine) else {
+            return Ok(());
+        };
+        let host = host.try_to_string(env)?;
+        let port = u16::try_from(port).map_err(|_| Failure(format!("no port: {port}")))?;
+        let url = origin(&host, port);
+        let told = if answer.is_null() {
+            engine.expect_https_record(&url)
+        } else {
+            let answer = env.convert_byte_array(&answer)?;
+            engine.https_record(&url, &answer).map(drop)
+        };
+        told.map_err(|error| Failure(error.to_string()))
     }
 }
 

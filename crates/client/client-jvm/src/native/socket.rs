@@ -268,7 +268,7 @@ fn facts(socket: jlong) -> Option<ResponseFacts> {
     state.facts.clone().or_else(so_far)
 }
 
-fn origin(host: &str, port: u16) -> String {
+pub(super) fn origin(host: &str, port: u16) -> String {
     let host = match host.contains(':') {
         true => format!("[{}]", host.trim_matches(['[', ']'])),
         false => host.to_owned(),

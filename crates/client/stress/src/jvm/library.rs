@@ -37,6 +37,7 @@ methods! {
     end_engine = "endEngine"(jlong) -> ();
     set_switches = "setSwitches"(jlong, jint, jint, jboolean) -> ();
     set_network = "setNetwork"(jlong, jobject, jboolean, jint) -> ();
+    https_record = "httpsRecord"(jlong, jobject, jint, jobject) -> ();
     metrics_csv = "metricsCsv"(jlong, jboolean) -> jobject;
     save = "save"(jlong) -> ();
     worked_without = "workedWithout"(jlong) -> ();

@@ -30,7 +30,7 @@ const BUFFER: usize = 4096;
 /// How often each operation of [`Operations::operate`] is done. Those that end or turn off an engine are seldom, or
 /// nothing else would happen.
 const WEIGHTS: Weights = Weights(&[
-    4, 1, 2, 8, 1, 1, 4, 2, 10, 40, 20, 20, 160, 60, 10, 20, 10, 10,
+    4, 1, 2, 8, 1, 1, 4, 2, 10, 40, 20, 20, 160, 60, 10, 20, 10, 4, 10,
 ]);
 /// Longest wait for bytes, ms. A limit of 0 is none.
 const WAIT_MS: u8 = 8;
@@ -141,6 +141,12 @@ impl Operations {
                 14 => (library.close)(env, class, socket),
                 15 => drop((library.facts)(env, class, socket)),
                 16 => drop((library.why)(env, class, socket)),
+                17 => {
+                    let (host, port) = host(with);
+                    let host = of(env).local(host.map(arguments::text));
+                    let answer = self.array(env, &[with; BUFFER], more);
+                    (library.https_record)(env, class, engine, host, port, answer);
+                }
                 _ => drop((library.why_ended)(env, class, socket)),
             }
         }

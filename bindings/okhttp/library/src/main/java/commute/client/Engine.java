@@ -11,14 +11,22 @@ final class Engine {
 
     final SSLSocketFactory sslSockets = new EngineSslSocketFactory(this);
     private final long handle;
+    /** Null if the app has no resolver for HTTPS records. */
+    private final RecordQueries records;
 
-    Engine(long handle, TrustContext trust) {
+    Engine(long handle, TrustContext trust, HttpsRecords resolver) {
         this.handle = handle;
         this.trust = trust;
+        records = resolver == null
+                ? null
+                : new RecordQueries(resolver, (host, port, answer) -> Native.httpsRecord(handle, host, port, answer));
     }
 
     /** Opens a socket; 0 if the engine has ended. */
     long open(String host, int port, int connectLimitMs) {
+        if (records != null) {
+            records.ask(host, port, System.nanoTime());
+        }
         return Native.open(handle, host, port, connectLimitMs);
     }
 

@@ -88,7 +88,7 @@ final class Engines {
         }
         String memory = settings.memory == null ? null : settings.memory.getPath();
         long handle = Native.startEngine(trust, settings.hints, memory, settings.chainPem, settings.keyPem);
-        Engine engine = new Engine(handle, trust);
+        Engine engine = new Engine(handle, trust, settings.httpsRecords);
         if (generation > 0) {
             engine.setSwitches(generation, http3Percent);
         }

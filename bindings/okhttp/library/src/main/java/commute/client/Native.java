@@ -39,6 +39,9 @@ final class Native {
 
     static native void workedWithout(long engine);
 
+    /** Reports a resolver's answer for the HTTPS record of an origin; null: it was only just asked. */
+    static native void httpsRecord(long engine, String host, int port, byte[] answer);
+
     /** Returns what the last requests took, as CSV with a header; empty if the engine has ended. */
     static native String metricsCsv(long engine, boolean ofRollout);
 

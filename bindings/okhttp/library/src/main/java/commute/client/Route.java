@@ -118,7 +118,12 @@ final class Route {
         if (client.proxy != null) {
             return client.proxy.type() != Proxy.Type.DIRECT;
         }
-        List<Proxy> proxies = client.proxySelector.select(Origin.of(url).uri);
+        URI uri = Origin.of(url).uri;
+        if (uri.getHost() == null) {
+            // E.g. with an underscore. OkHttp asks no selector then, since Java's own throws.
+            return false;
+        }
+        List<Proxy> proxies = client.proxySelector.select(uri);
         return proxies != null && !proxies.isEmpty() && proxies.get(0).type() != Proxy.Type.DIRECT;
     }
 

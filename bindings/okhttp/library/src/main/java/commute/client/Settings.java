@@ -10,12 +10,14 @@ public final class Settings {
     final File memory;
     final byte[] chainPem;
     final byte[] keyPem;
+    final HttpsRecords httpsRecords;
 
     private Settings(Builder builder) {
         hints = builder.hints.toArray(new String[0]);
         memory = builder.memory;
         chainPem = builder.chainPem;
         keyPem = builder.keyPem;
+        httpsRecords = builder.httpsRecords;
     }
 
     /** Collects settings. */
@@ -24,6 +26,7 @@ public final class Settings {
         private File memory;
         private byte[] chainPem;
         private byte[] keyPem;
+        private HttpsRecords httpsRecords;
 
         /** Declares that the origin of this URL supports HTTP/3 on its port. A wrong hint costs 10 ms once. */
         public Builder hintHttp3(String url) {
@@ -49,6 +52,15 @@ public final class Settings {
         public Builder identity(byte[] chainPem, byte[] keyPem) {
             this.chainPem = chainPem.clone();
             this.keyPem = keyPem.clone();
+            return this;
+        }
+
+        /**
+         * Asks this resolver for HTTPS records, by which servers offer HTTP/3 before their first response. On Android,
+         * {@code commute.android.DnsRecords} asks the system.
+         */
+        public Builder httpsRecords(HttpsRecords resolver) {
+            httpsRecords = resolver;
             return this;
         }
 

@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Proxy;
 import java.net.ProxySelector;
+import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.net.URI;
@@ -16,6 +17,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Properties;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import okhttp3.Call;
 import okhttp3.MediaType;
 import okhttp3.Request;
@@ -141,6 +145,95 @@ final class ProxyTest {
         }
     }
 
+    /** The list is in the order of preference, so a proxy further down is used where the server cannot be reached. */
+    @ParameterizedTest
+    @EnumSource(World.Wire.class)
+    void aProxyComesAfterTheDirectWay(World.Wire wire) throws Exception {
+        try (Socket held = new Socket()) {
+            held.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+            Differential.same(wire, world -> {
+                try (MockWebServer proxy = proxy(1)) {
+                    ProxySelector both = selector(url -> Arrays.asList(Proxy.NO_PROXY, proxy.toProxyAddress()));
+                    Call.Factory client = world.client(world.builder().proxySelector(both));
+                    Request request = new Request.Builder().url("https://localhost:" + held.getLocalPort() + "/").build();
+                    try (Response response = client.newCall(request).execute()) {
+                        world.say("-> " + response.code() + " " + response.body().string());
+                    }
+                }
+            });
+        }
+    }
+
+    /** The engine's connections stay open, and must not carry what has a proxy now. */
+    @Test
+    void aProxyThatIsSetLaterIsUsed() throws Exception {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2);
+                MockWebServer proxy = proxy(1)) {
+            AtomicReference<Proxy> now = new AtomicReference<>(Proxy.NO_PROXY);
+            ProxySelector changing = selector(url -> Collections.singletonList(now.get()));
+            Call.Factory client = world.client(world.builder().proxySelector(changing));
+            world.start().enqueue(Mock.ok("direct"));
+            assertEquals("direct", body(client, world));
+            now.set(proxy.toProxyAddress());
+            assertEquals("by the proxy", body(client, world));
+            assertEquals(1, world.server.getRequestCount());
+        }
+    }
+
+    /** OkHttp's default selector is Java's, which reads these properties; Android sets them for its networks. */
+    @Test
+    void theProxyOfTheSystemIsUsed() throws Exception {
+        Properties before = (Properties) System.getProperties().clone();
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2);
+                MockWebServer proxy = proxy(1)) {
+            System.setProperty("https.proxyHost", "localhost");
+            System.setProperty("https.proxyPort", String.valueOf(proxy.getPort()));
+            System.setProperty("http.nonProxyHosts", "");
+            Call.Factory client = world.client(world.builder());
+            world.start();
+            assertEquals("by the proxy", body(client, world));
+            assertEquals(0, world.server.getRequestCount());
+        } finally {
+            System.setProperties(before);
+        }
+    }
+
+    @Test
+    void aSocksProxyIsUsed() throws Exception {
+        try (World world = new World(World.Carrier.ENGINE, World.Wire.H2);
+                ServerSocket socks = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            Proxy address = new Proxy(Proxy.Type.SOCKS, socks.getLocalSocketAddress());
+            Call call = world.client(world.builder().proxy(address)).newCall(world.start().request("/").build());
+            Thread closing = new Thread(() -> {
+                try {
+                    socks.accept().close();
+                } catch (IOException unused) {
+                    // The call fails in any case.
+                }
+            });
+            closing.start();
+            assertThrows(IOException.class, () -> call.execute().close());
+            closing.join();
+            assertEquals(0, world.server.getRequestCount());
+        }
+    }
+
+    /** Java's selector throws for these, and OkHttp does not ask it. */
+    @Test
+    void aHostThatIsNoneForJavaAsksNoSelector() throws Exception {
+        Differential.same(World.Wire.H2, world -> {
+            world.start();
+            Request request = new Request.Builder().url("https://a_b.invalid/").build();
+            world.call(world.client(world.builder().proxySelector(ProxySelector.getDefault())), request);
+        }, Difference.LATE_CONNECT);
+    }
+
+    private static String body(Call.Factory client, World world) throws IOException {
+        try (Response response = client.newCall(world.request("/").build()).execute()) {
+            return response.body().string();
+        }
+    }
+
     /** Starts a proxy that is also the server behind it, and answers one request after so many tunnels were opened. */
     private static MockWebServer proxy(int tunnels) throws IOException {
         MockWebServer proxy = new MockWebServer();
@@ -157,11 +250,15 @@ final class ProxyTest {
 
     /** Selects a proxy for its own port only. */
     private static ProxySelector only(MockWebServer proxy) {
+        return selector(url -> Collections.singletonList(
+                url.getPort() == proxy.getPort() ? proxy.toProxyAddress() : Proxy.NO_PROXY));
+    }
+
+    private static ProxySelector selector(Function<URI, List<Proxy>> proxies) {
         return new ProxySelector() {
             @Override
             public List<Proxy> select(URI url) {
-                boolean applies = url.getPort() == proxy.getPort();
-                return Collections.singletonList(applies ? proxy.toProxyAddress() : Proxy.NO_PROXY);
+                return proxies.apply(url);
             }
 
             @Override
