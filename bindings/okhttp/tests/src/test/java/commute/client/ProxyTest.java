@@ -145,25 +145,6 @@ final class ProxyTest {
         }
     }
 
-    /** The list is in the order of preference, so a proxy further down is used where the server cannot be reached. */
-    @ParameterizedTest
-    @EnumSource(World.Wire.class)
-    void aProxyComesAfterTheDirectWay(World.Wire wire) throws Exception {
-        try (Socket held = new Socket()) {
-            held.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-            Differential.same(wire, world -> {
-                try (MockWebServer proxy = proxy(1)) {
-                    ProxySelector both = selector(url -> Arrays.asList(Proxy.NO_PROXY, proxy.toProxyAddress()));
-                    Call.Factory client = world.client(world.builder().proxySelector(both));
-                    Request request = new Request.Builder().url("https://localhost:" + held.getLocalPort() + "/").build();
-                    try (Response response = client.newCall(request).execute()) {
-                        world.say("-> " + response.code() + " " + response.body().string());
-                    }
-                }
-            });
-        }
-    }
-
     /** The engine's connections stay open, and must not carry what has a proxy now. */
     @Test
     void aProxyThatIsSetLaterIsUsed() throws Exception {
