@@ -120,7 +120,7 @@ final class Route {
         }
         URI uri = Origin.of(url).uri;
         if (uri.getHost() == null) {
-            // E.g. with an underscore. OkHttp asks no selector then, since Java's own throws.
+            // E.g. with an underscore. OkHttp asks no selector then.
             return false;
         }
         List<Proxy> proxies = client.proxySelector.select(uri);

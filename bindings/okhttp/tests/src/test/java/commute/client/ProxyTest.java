@@ -199,13 +199,16 @@ final class ProxyTest {
         }
     }
 
-    /** Java's selector throws for these, and OkHttp does not ask it. */
+    /** OkHttp asks none. */
     @Test
     void aHostThatIsNoneForJavaAsksNoSelector() throws Exception {
         Differential.same(World.Wire.H2, world -> {
             world.start();
+            ProxySelector throwing = selector(url -> {
+                throw new IllegalStateException("asked for " + url);
+            });
             Request request = new Request.Builder().url("https://a_b.invalid/").build();
-            world.call(world.client(world.builder().proxySelector(ProxySelector.getDefault())), request);
+            world.call(world.client(world.builder().proxySelector(throwing)), request);
         }, Difference.LATE_CONNECT);
     }
 
