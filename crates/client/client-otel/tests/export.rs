@@ -8,7 +8,7 @@ use std::time::Duration;
 use client::{Engine, Metrics, Policy, Trust};
 use client_otel::Recorder;
 use opentelemetry::metrics::MeterProvider as _;
-use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
+use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData, ScopeMetrics};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use server::{Config, Server};
 
@@ -34,7 +34,7 @@ impl Exported {
         self.provider.force_flush().unwrap();
         let exported = self.exporter.get_finished_metrics().unwrap();
         let scopes = exported.last().unwrap().scope_metrics();
-        let metrics = scopes.flat_map(|scope| scope.metrics());
+        let metrics = scopes.flat_map(ScopeMetrics::metrics);
         let mut lines = Vec::new();
         for metric in metrics.filter(|metric| metric.name() == instrument) {
             match metric.data() {
