@@ -3,6 +3,7 @@
 #[macro_use]
 mod method;
 mod engine;
+mod origin;
 mod socket;
 
 use jni::objects::JString;

@@ -33,6 +33,8 @@
 //! | `error.type` | why the request failed, see [`error_type`]; missing if it did not |
 //! | `commute.reason` | the code of [`client::Reason`] |
 
+#![forbid(unsafe_code)]
+
 use client::{Error, Fault, Metrics, Outcome, Protocol, RequestMeasurement};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};

@@ -9,7 +9,7 @@ use jni::sys::{jboolean, jint, jlong};
 use crate::handles::Handles;
 use crate::memory_folders::MemoryFolders;
 use crate::native::method::Failure;
-use crate::native::socket::origin;
+use crate::native::origin::origin;
 use crate::trust::JavaTrust;
 
 pub(super) static ENGINES: Handles<Engine> = Handles::new();

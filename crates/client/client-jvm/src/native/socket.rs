@@ -12,6 +12,7 @@ use crate::connection::{self, CallOptions, ConnectionContext, ResponseFacts, Soc
 use crate::handles::Handles;
 use crate::native::engine::ENGINES;
 use crate::native::method::Failure;
+use crate::native::origin::origin;
 use crate::pipe::{self, AppEnd, Stopped};
 
 /// Return values of reads and writes besides those of [`CloseKind`](crate::close_reason::CloseKind).
@@ -266,17 +267,6 @@ fn facts(socket: jlong) -> Option<ResponseFacts> {
     let state = lock(&socket.state);
     let so_far = || Some(state.facts_of(state.progress.report()?, false));
     state.facts.clone().or_else(so_far)
-}
-
-pub(super) fn origin(host: &str, port: u16) -> String {
-    let host = match host.contains(':') {
-        true => format!("[{}]", host.trim_matches(['[', ']'])),
-        false => host.to_owned(),
-    };
-    match port {
-        443 => format!("https://{host}"),
-        _ => format!("https://{host}:{port}"),
-    }
 }
 
 /// Converts a limit in ms; 0 or less is none.
