@@ -51,8 +51,15 @@ async fn a_hundred_idle_origins_take_little_memory_and_do_not_wake_the_engine() 
     let held = anonymous_bytes().saturating_sub(before);
     let watched = std::env::var("COMMUTE_IDLE_S").map_or(WATCHED_S, |s| s.parse().unwrap());
     let at_first = of_engine(&threads);
-    tokio::time::sleep(Duration::from_secs(watched)).await;
-    let woken = of_engine(&threads).saturating_sub(at_first);
+    let mut woken = 0;
+    for second in 1..=watched {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let so_far = of_engine(&threads).saturating_sub(at_first);
+        if so_far > woken {
+            println!("{} wake-ups in second {second}", so_far - woken);
+        }
+        woken = so_far;
+    }
     println!("{ORIGINS} origins, {open:?} open: {held} bytes; {woken} wake-ups in {watched} s");
     assert!(held <= MOST_BYTES, "{held} bytes");
     if watched == WATCHED_S {
