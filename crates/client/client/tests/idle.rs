@@ -1,7 +1,7 @@
 //! A hundred origins that carry no request: what memory they hold, and how often they wake the engine.
 //!
 //! The server is another process: this test program again, which `COMMUTE_IDLE_SERVER` makes a server. `COMMUTE_IDLE_S`
-//! sets how long the engine is watched, e.g. 60 for docs/reference/client-figures-by-hand.md.
+//! sets how long the engine is watched, e.g. 60 for docs/reference/client-price.md.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

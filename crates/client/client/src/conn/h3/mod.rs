@@ -33,7 +33,7 @@ const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
 /// H3_VERSION_FALLBACK, the same.
 const VERSION_FALLBACK: VarInt = VarInt::from_u32(0x0110);
 /// Received data is passed on in pieces of this many bytes. Each piece wakes the app, which costs more than the copy:
-/// at 1 Gbit/s, one batch from the socket has about 100 KiB (docs/reference/client-figures-by-hand.md).
+/// at 1 Gbit/s, one batch from the socket has about 100 KiB (docs/reference/client-price.md).
 const PIECE: usize = 64 << 10;
 /// The longest payload that quinn accepts by default.
 const PACKET: usize = 1_472;
