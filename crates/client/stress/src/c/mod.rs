@@ -19,7 +19,7 @@ const GUARD: u8 = 0xa5;
 /// How often each operation of [`Operations::operate`] is done at random. Those that end or turn off an engine are
 /// seldom, or nothing else would happen.
 const WEIGHTS: Weights = Weights(&[
-    40, 80, 40, 20, 5, 5, 40, 100, 20, 20, 1, 8, 2, 20, 20, 10, 8, 1, 4, 4, 4, 3,
+    40, 80, 40, 20, 5, 5, 40, 100, 20, 20, 1, 8, 2, 20, 20, 10, 8, 1, 4, 4, 3, 4,
 ]);
 const OPERATIONS: u8 = WEIGHTS.0.len() as u8;
 /// Longest wait for an event, ms. It fits into the low bits of a byte.
@@ -140,11 +140,11 @@ impl Operations {
                 17 => cm_worked_without(engine),
                 18 => cm_save(engine),
                 19 => cm_disconnect(engine, u32::from(more % 3)),
-                20 => {
+                20 => self.reopen(which >> 4, with, more),
+                _ => {
                     let url = url(with);
                     cm_https_record(engine, url.as_ptr(), url.len(), into, cap)
                 }
-                _ => self.reopen(which >> 4, with, more),
             }
         };
         assert_ne!(status, cm_status::CM_E_PANIC, "operation {operation}");
