@@ -110,7 +110,7 @@ impl Router {
         let (mut lost, mut ended) = (Vec::new(), false);
         for mut race in races {
             while let Some((over, address)) = race.race.next_attempt(now) {
-                self.make_room();
+                self.close_idle_beyond(MAX_CONNS - 1);
                 let id = ConnId(self.next_id());
                 let conn = Conn {
                     origin: origin.clone(),
@@ -164,16 +164,15 @@ impl Router {
         }
     }
 
-    /// Closes the idle connection that was opened first, if there are too many.
-    fn make_room(&mut self) {
-        if self.conns.len() >= MAX_CONNS {
-            let mut idle = self
-                .conns
-                .iter()
-                .filter(|(_, conn)| conn.calls.is_empty() && !conn.state.is_opening());
-            if let Some(id) = idle.next().map(|(id, _)| *id) {
-                self.close(id);
-            }
+    /// Closes idle connections, those that were opened first, while there are more than so many.
+    pub(crate) fn close_idle_beyond(&mut self, most: usize) {
+        let idle = self
+            .conns
+            .iter()
+            .filter(|(_, conn)| conn.calls.is_empty() && !conn.state.is_opening());
+        let surplus = self.conns.len().saturating_sub(most);
+        for id in idle.map(|(id, _)| *id).take(surplus).collect::<Vec<_>>() {
+            self.close(id);
         }
     }
 

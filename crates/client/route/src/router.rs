@@ -148,6 +148,7 @@ impl Router {
             Event::FallbackSucceeded => self.breaker.record_fallback_success(),
         }
         self.on_time();
+        self.close_idle_beyond(MAX_CONNS);
         self.origins.retain(|_, state| !state.is_idle());
     }
 
