@@ -33,7 +33,7 @@
 //! - Configuration and requests are plain structs and texts are lines. Encodings such as CBOR would
 //!   make each binding bring an encoder.
 //! - The queue is bounded without losing anything: a call is in it once, with a mark per kind of
-//!   event. So are bodies: 64 KiB each way, and what one packet or frame brought beyond.
+//!   event. So are bodies: 64 KiB each way, and what one piece brought beyond (64 KiB over HTTP/3, else a frame).
 //! - A panic poisons its engine: all its functions return `CM_E_PANIC`, and its calls end with that.
 //!   Other engines and the process go on.
 //!

@@ -33,19 +33,24 @@ async fn a_hundred_idle_origins_take_little_memory_and_do_not_wake_the_engine() 
     let server = ServerProcess::start();
     let (threads, before) = (switches(), anonymous_bytes());
     let engine = server.trusting().build().unwrap();
-    for (number, port) in server.ports.iter().enumerate() {
-        let policy = if number % 2 == 0 {
-            Policy::H2
-        } else {
-            Policy::H3
-        };
+    // All at once, or on a busy machine the first would end before the last is open.
+    let gets = server.ports.iter().enumerate().map(|(number, port)| {
+        let policy = [Policy::H2, Policy::H3][number % 2];
         let request = engine.get(&url(*port)).policy(policy);
-        let response = request.send().await.unwrap();
-        assert_eq!(response.bytes(1 << 20).await.unwrap().len(), 1_000);
+        tokio::spawn(async move {
+            let response = request.send().await.unwrap();
+            assert_eq!(response.bytes(1 << 20).await.unwrap().len(), 1_000);
+        })
+    });
+    for get in gets.collect::<Vec<_>>() {
+        get.await.unwrap();
     }
-    let open = open(&engine, &server.ports).await;
-    // The engine keeps no more.
-    assert_eq!(open["H2"] + open["H3"], route::MAX_CONNS, "{open:?}");
+    // The engine keeps no more; it closes those beyond as their requests end.
+    let mut open = open_now(&engine, &server.ports).await;
+    while open["H2"] + open["H3"] != route::MAX_CONNS {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        open = open_now(&engine, &server.ports).await;
+    }
 
     tokio::time::sleep(SETTLED).await;
     let held = anonymous_bytes().saturating_sub(before);
@@ -147,7 +152,7 @@ fn url(port: u16) -> String {
 }
 
 /// Counts the open connections by protocol.
-async fn open(engine: &Engine, ports: &[u16]) -> BTreeMap<&'static str, usize> {
+async fn open_now(engine: &Engine, ports: &[u16]) -> BTreeMap<&'static str, usize> {
     let mut open = BTreeMap::from([("H2", 0), ("H3", 0)]);
     for port in ports {
         let text = engine.explain(&url(*port)).await;

@@ -16,8 +16,8 @@ use crate::limits::Phase;
 use crate::message::{Event, Message};
 use crate::response::Part;
 
-/// Pieces of a body that wait for the app.
-const BODY_PIECES: usize = 4;
+/// Pieces of a body over TCP that wait for the app. Each is a frame or what one read gave.
+pub(super) const TCP_PIECES: usize = 4;
 
 /// A request for one connection.
 pub(crate) struct Exchange {
@@ -66,9 +66,9 @@ impl Exchange {
         self.report(Event::Sent { call, conn, at });
     }
 
-    /// Reports the head of the response; returns where its body goes.
-    pub(super) fn head(&self, head: http::response::Parts) -> mpsc::Sender<Part> {
-        let (sender, body) = mpsc::channel(BODY_PIECES);
+    /// Reports the head of the response; returns where its body goes. So many pieces of the body may wait for the app.
+    pub(super) fn head(&self, head: http::response::Parts, pieces: usize) -> mpsc::Sender<Part> {
+        let (sender, body) = mpsc::channel(pieces);
         let (call, conn, at) = (self.call, self.conn, Instant::now());
         self.report(Event::Head {
             call,

@@ -16,7 +16,7 @@ use route::{ConnId, Fault};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Notify, mpsc};
 
-use super::{Exchange, Failure, InterimCounter, MAX_FIELDS, MAX_HEAD_BYTES, cut_off};
+use super::{Exchange, Failure, InterimCounter, MAX_FIELDS, MAX_HEAD_BYTES, TCP_PIECES, cut_off};
 use crate::body::{OutgoingBody, UploadGuard};
 use crate::message::{Event, Message};
 use crate::response::Part;
@@ -82,7 +82,7 @@ impl Requests {
         if !framing.reusable {
             exchange.report(Event::GoAway(exchange.conn));
         }
-        let body = exchange.head(head);
+        let body = exchange.head(head, TCP_PIECES);
         match receive(exchange, incoming, &body, framing).await {
             Ok(bytes) => Ok(bytes),
             Err(failure) => {

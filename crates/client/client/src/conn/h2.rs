@@ -15,7 +15,8 @@ use tokio::sync::mpsc;
 
 use super::frames::{InspectedIo, LastBlocks, Notice};
 use super::{
-    CONN_WINDOW, Exchange, Failure, InterimCounter, MAX_HEAD_BYTES, STREAM_WINDOW, cut_off,
+    CONN_WINDOW, Exchange, Failure, InterimCounter, MAX_HEAD_BYTES, STREAM_WINDOW, TCP_PIECES,
+    cut_off,
 };
 use crate::body::{OutgoingBody, PIECE_BYTES};
 use crate::message::{Event, Message};
@@ -179,7 +180,7 @@ async fn receive(
     let method = &exchange.head.method;
     check_size(&head.headers)?;
     let mut length = check_response(Version::H2, method, &mut head)?.length;
-    let body = exchange.head(head);
+    let body = exchange.head(head, TCP_PIECES);
     let failure = loop {
         match exchange.piece(stream.data()).await {
             Some(Ok(chunk)) => {

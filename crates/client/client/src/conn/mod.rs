@@ -20,7 +20,7 @@ use crate::message::{Event, Message};
 use crate::tls::Tls;
 
 pub(crate) use exchange::Exchange;
-use exchange::{DrainReason, Failure, InterimCounter, cut_off};
+use exchange::{DrainReason, Failure, InterimCounter, TCP_PIECES, cut_off};
 pub(crate) use load::ConnLoad;
 
 /// Longest head of a response, in bytes of its fields; OkHttp's limit.

@@ -32,9 +32,11 @@ use crate::response::Part;
 const H3_NO_ERROR: VarInt = VarInt::from_u32(0x0100);
 /// H3_VERSION_FALLBACK, the same.
 const VERSION_FALLBACK: VarInt = VarInt::from_u32(0x0110);
-/// Received data is passed on in pieces of this many bytes. Each piece wakes the app, which costs more than the copy:
-/// at 1 Gbit/s, one batch from the socket has about 100 KiB (docs/reference/client-price.md).
+/// Received data is passed on in pieces of this many bytes. Each piece wakes the app, which costs more than the copy
+/// (docs/reference/client-price.md).
 const PIECE: usize = 64 << 10;
+/// Pieces that wait for the app. No window counts them.
+const PIECES: usize = 1;
 /// The longest payload that quinn accepts by default.
 const PACKET: usize = 1_472;
 
@@ -177,8 +179,8 @@ async fn receive(
     }
     let method = &exchange.head.method;
     let mut length = check_response(Version::H3, method, &mut head)?.length;
-    let body = exchange.head(head);
-    let mut piece = BytesMut::new();
+    let body = exchange.head(head, PIECES);
+    let (mut piece, mut usual) = (BytesMut::new(), room(&length));
     let failure = loop {
         // Nothing if all that has come is in the piece.
         let came = poll_fn(|context| match stream.poll_recv_data(context) {
@@ -188,7 +190,7 @@ async fn receive(
         let mut came = exchange.piece(came).await;
         if let Some(Ok(Some(packet))) = &mut came {
             if piece.is_empty() {
-                piece.reserve(packet.remaining().max(room(&length)));
+                piece.reserve(packet.remaining().max(usual.min(room(&length))));
             }
             if let Err(violation) = length.add(packet.remaining()) {
                 break violation.into();
@@ -198,8 +200,12 @@ async fn receive(
                 continue;
             }
         }
-        if !piece.is_empty() && !exchange.pass_on(&body, piece.split().freeze()).await {
-            return Ok(length.received());
+        if !piece.is_empty() {
+            // A piece keeps all that was allocated for it. Small ones, e.g. of events, are followed by small ones.
+            usual = piece.len() + PACKET;
+            if !exchange.pass_on(&body, piece.split().freeze()).await {
+                return Ok(length.received());
+            }
         }
         match came {
             None | Some(Ok(Some(_))) => {}
