@@ -426,7 +426,8 @@ cm_status cm_worked_without(cm_engine engine);
 // whole DNS message, e.g. that of `res_query`. The type to ask for is 65, the name is the host, with `_8443._https.`
 // before it if the port is 8443. `answer_len` is 0 if the app has only just asked: requests that look the origin up within a
 // second then wait for the answer, at most 50 ms longer than for addresses. An answer may come at any time, and an offer
-// counts for as long as the record holds. `CM_END`: the answer offers no HTTP/3, is malformed, or leads to another name.
+// counts for as long as the record holds, and 1 s at least. `CM_END`: the answer offers no HTTP/3, is malformed, is for
+// another name, or leads to one.
 //
 // # Safety
 //

@@ -100,16 +100,20 @@ impl Engine {
 
     /// Reports that the app has asked its resolver for the HTTPS record (RFC 9460) of this URL's origin. Requests that
     /// look the origin up within a second wait for [`Engine::https_record`], at most 50 ms longer than for addresses.
+    /// None waits if it must not use HTTP/3, or if HTTP/3 is known to be offered.
     pub fn expect_https_record(&self, url: &str) -> Result<(), Error> {
         let (origin, _) = origin_of(url).map_err(Error::Invalid)?;
-        self.send(Message::RecordExpected(origin));
+        // An address has no record.
+        if origin.host.parse::<IpAddr>().is_err() {
+            self.send(Message::RecordExpected(origin));
+        }
         Ok(())
     }
 
     /// Reports a resolver's answer for the HTTPS record (RFC 9460) of a URL's origin: the whole DNS message. The type to
     /// ask for is 65, the name is the host, with `_8443._https.` before it if the port is 8443. An answer may come at
-    /// any time. If it offers HTTP/3, the offer counts for as long as the record holds. Returns whether it does. An
-    /// answer that is malformed or leads to another name offers nothing.
+    /// any time. If it offers HTTP/3, the offer counts for as long as the record holds, and 1 s at least. Returns whether
+    /// it does. An answer offers nothing if it is malformed, is for another name or leads to one.
     pub fn https_record(&self, url: &str, answer: &[u8]) -> Result<bool, Error> {
         let (origin, _) = origin_of(url).map_err(Error::Invalid)?;
         let record = h3_in(answer, &origin.host, origin.port).flatten();

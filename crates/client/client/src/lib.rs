@@ -16,7 +16,7 @@
 //! # Which route a request takes
 //!
 //! The first request to an origin races QUIC against TCP where HTTP/3 is known to be offered. The offer comes from a
-//! [hint](Builder::hint_h3), from `Alt-Svc` of an earlier response, or from an HTTPS record (feature `https-records`).
+//! [hint](Builder::hint_h3), from `Alt-Svc` of an earlier response, or from an [HTTPS record](Engine::https_record).
 //! With [`Builder::memory`] the response may be that of an earlier process. A network that blocks UDP costs 10 ms once.
 //! Later requests take the connection that is open; if both transports have one, that which was faster for requests of
 //! their [kind](Request::kind). The crate [`route`] decides, and its documentation has the rules; this crate executes

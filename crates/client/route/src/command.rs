@@ -25,6 +25,8 @@ pub enum Command {
         origin: Origin,
         /// The type of records.
         records: DnsRecords,
+        /// Whether an HTTPS record that the app has asked for is worth a wait.
+        awaits_record: bool,
     },
     /// Open a connection; answered by `FirstPacket`, then `Ready` or `Closed`.
     Open {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::alt_svc::LONGEST_MAX_AGE;
 use crate::bounds::make_room;
-use crate::event::{NetworkId, Origin, RequestTraits};
+use crate::event::{H3Record, NetworkId, Origin, RequestTraits};
 use crate::h3_status::{H3Status, UdpStatus};
 use crate::learn::{ComparisonClass, RequestKinds, TransportEstimates};
 use crate::time::MonotonicTime;
@@ -17,6 +17,10 @@ pub(crate) const MAX_NETWORKS: usize = 32;
 pub(crate) const MAX_ORIGINS: usize = 256;
 /// Most origins whose offers of HTTP/3 are kept.
 pub(crate) const MAX_OFFERS: usize = 64;
+
+/// A record counts at least so long: for the lookup that it was asked for, even if its TTL is 0 (RFC 1035 section
+/// 3.2.1).
+const SHORTEST_RECORD: Duration = Duration::from_secs(1);
 
 /// An origin without its name: a salted digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,6 +174,21 @@ impl KnowledgeStore {
             hinted: false,
         };
         self.offers.insert(origin, offer);
+    }
+
+    /// Records the offer of an HTTPS record. It replaces none that holds longer, such as a hint of the app.
+    pub(crate) fn set_record(
+        &mut self,
+        origin: OriginDigest,
+        record: H3Record,
+        now: MonotonicTime,
+    ) {
+        let age = record.ttl.max(SHORTEST_RECORD);
+        let holds_longer = |offer: &H3Offer| offer.hinted || offer.until >= now + age;
+        let known = self.offers.get(&origin).filter(|offer| offer.until > now);
+        if !known.is_some_and(holds_longer) {
+            self.set_offer(origin, record.port, age, now);
+        }
     }
 
     /// Records the app's hint that the origin offers HTTP/3 on this port.

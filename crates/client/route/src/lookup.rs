@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::alt_svc::{self, AltSvc};
 use crate::command::{Command, DnsRecords};
 use crate::conn::{DnsLookup, RacePurpose};
-use crate::event::{DnsAnswer, Fault, H3Record, Origin, QueryId};
+use crate::event::{DnsAnswer, Fault, H3Record, Origin, Policy, QueryId};
 use crate::knowledge::OriginDigest;
 use crate::router::Router;
 
@@ -25,7 +25,14 @@ impl Router {
         }
         let addresses_query = self.next_query();
         let (digest, now) = (self.knowledge.digest(origin), self.now);
-        let asks_https = self.config.https_records && self.knowledge.offer(digest, now).is_none();
+        // Whether a record can still tell more than is known.
+        let is_open = self.knowledge.offer(digest, now).is_none();
+        let asks_https = self.config.https_records && is_open;
+        let may_use_h3 = matches!(
+            purpose,
+            RacePurpose::Calls(Policy::Adaptive | Policy::Race | Policy::H3)
+        );
+        let awaits_record = is_open && !asks_https && may_use_h3 && self.h3_is_on();
         let https_query = asks_https.then(|| self.next_query());
         self.origin_state(origin).lookup = Some(DnsLookup {
             addresses_query,
@@ -39,6 +46,7 @@ impl Router {
                 query,
                 origin,
                 records,
+                awaits_record: false,
             });
         }
         let (origin, records) = (origin.clone(), DnsRecords::Addresses);
@@ -46,6 +54,7 @@ impl Router {
             query: addresses_query,
             origin,
             records,
+            awaits_record,
         });
     }
 
@@ -85,15 +94,13 @@ impl Router {
 
     fn on_https_record(&mut self, digest: OriginDigest, answer: Option<&DnsAnswer>) {
         if let Some(DnsAnswer::H3(Some(record))) = answer {
-            self.knowledge
-                .set_offer(digest, record.port, record.ttl, self.now);
+            self.knowledge.set_record(digest, *record, self.now);
         }
     }
 
     pub(crate) fn on_record_offered(&mut self, origin: &Origin, record: H3Record) {
         let (digest, now) = (self.knowledge.digest(origin), self.now);
-        self.knowledge
-            .set_offer(digest, record.port, record.ttl, now);
+        self.knowledge.set_record(digest, record, now);
     }
 
     pub(crate) fn on_offer(&mut self, origin: &Origin, field: &[u8]) {

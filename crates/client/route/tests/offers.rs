@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use route::{
     CallId, Command, Config, ConnId, DnsAnswer, DnsRecords, Event, Fault, H3Record, MAX_CALLS,
-    MAX_CONNS, MonotonicTime, Origin, Policy, Protocol, QueryId, RequestTraits, Router, Transport,
+    MAX_CONNS, MonotonicTime, Origin, Policy, Protocol, QueryId, RequestTraits, Router, Switches,
+    Transport,
 };
 
 fn traits() -> RequestTraits {
@@ -166,6 +167,82 @@ fn a_record_that_the_app_reports_is_an_offer_for_as_long_as_it_holds() {
     assert!(!router.explain(origin).contains("HTTP/3 here: untried"));
 }
 
+/// Returns whether the next lookup waits for a record that the app has asked for.
+fn awaits_record(router: &mut Router, policy: Policy) -> bool {
+    let (id, of) = (CallId(9), origin());
+    let (origin, traits) = (&of, RequestTraits { policy, ..traits() });
+    router.handle(Event::Call { id, origin, traits }, at(0));
+    let waits = commands(router)
+        .into_iter()
+        .find_map(|command| match command {
+            Command::Resolve {
+                records: DnsRecords::Addresses,
+                awaits_record,
+                ..
+            } => Some(awaits_record),
+            _ => None,
+        });
+    waits.expect("it asks for addresses")
+}
+
+#[test]
+fn a_record_is_awaited_where_it_can_help() {
+    for (policy, expected) in [
+        (Policy::Adaptive, true),
+        (Policy::Race, true),
+        (Policy::H3, true),
+        (Policy::H2, false),
+        (Policy::H1, false),
+    ] {
+        let mut router = Router::new(Config::default());
+        assert_eq!(awaits_record(&mut router, policy), expected, "{policy:?}");
+    }
+    let mut router = Router::new(Config::default());
+    let (origin, port) = (&origin(), 443);
+    router.handle(Event::Hint { origin, port }, at(0));
+    assert!(!awaits_record(&mut router, Policy::Adaptive));
+    // It asks itself, and waits for that.
+    assert!(!awaits_record(&mut asking_https(), Policy::Adaptive));
+    let mut router = Router::new(Config::default());
+    let off = Switches {
+        h3_percent: 0,
+        generation: 1,
+        ..Switches::default()
+    };
+    router.handle(Event::Switches(off), at(0));
+    assert!(!awaits_record(&mut router, Policy::Adaptive));
+}
+
+#[test]
+fn a_record_shortens_no_offer() {
+    let origin = &origin();
+    let known = |router: &mut Router, s: u64| {
+        router.handle(Event::Time, at(s * 1_000));
+        router.explain(origin).contains("HTTP/3 here: untried")
+    };
+    let tell = |router: &mut Router, port, s| {
+        let ttl = Duration::from_secs(s);
+        let record = H3Record { port, ttl };
+        router.handle(Event::HttpsRecord { origin, record }, at(0));
+    };
+    let mut router = Router::new(Config::default());
+    router.handle(Event::Hint { origin, port: 443 }, at(0));
+    tell(&mut router, 444, 60);
+    assert!(known(&mut router, 86_400));
+    let mut router = Router::new(Config::default());
+    exchange(&mut router, 1, origin, b"h3=\":443\"; ma=100");
+    tell(&mut router, 443, 60);
+    assert!(known(&mut router, 99));
+    tell(&mut router, 443, 200);
+    assert!(known(&mut router, 298));
+    assert!(!known(&mut router, 300));
+    // One that holds for 0 s is there for the lookup at least.
+    let mut router = Router::new(Config::default());
+    tell(&mut router, 443, 0);
+    assert!(known(&mut router, 0));
+    assert!(!known(&mut router, 2));
+}
+
 #[test]
 fn alt_svc_of_a_response_is_an_offer_until_it_is_withdrawn() {
     let mut router = Router::new(Config::default());
@@ -252,6 +329,55 @@ fn idle_connections_to_many_origins_are_bounded() {
         })
         .sum();
     assert_eq!(open, MAX_CONNS as i64);
+}
+
+#[test]
+fn connections_beyond_the_bound_are_closed_when_their_requests_end() {
+    let mut router = Router::new(Config::default());
+    let (mut open, mut sent) = (0, Vec::new());
+    for i in 0..100 {
+        let (id, traits) = (CallId(i), traits());
+        let origin = &Origin::new(&format!("{i}.example"), 443);
+        router.handle(Event::Call { id, origin, traits }, at(0));
+        while let Some(command) = router.poll() {
+            match command {
+                Command::Resolve { query, .. } => {
+                    let answer = addresses();
+                    router.handle(Event::Resolved { query, answer }, at(0));
+                }
+                Command::Open { conn, .. } => {
+                    open += 1;
+                    let (protocol, migrates) = (Protocol::H2, false);
+                    let ready = Event::Ready {
+                        conn,
+                        protocol,
+                        migrates,
+                    };
+                    router.handle(ready, at(0));
+                }
+                Command::Send { call, conn, .. } => sent.push((call, conn)),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!((open, sent.len()), (100, 100));
+    for (call, conn) in sent {
+        let head = Event::Head {
+            call,
+            conn,
+            misdirected: false,
+            kept: true,
+            alt_svc: b"",
+            resumable: false,
+        };
+        router.handle(head, at(1));
+        let bytes = 1;
+        router.handle(Event::Done { call, conn, bytes }, at(1));
+    }
+    let closed = commands(&mut router)
+        .into_iter()
+        .filter(|command| matches!(command, Command::Close(_)));
+    assert_eq!(open - closed.count(), MAX_CONNS);
 }
 
 #[test]

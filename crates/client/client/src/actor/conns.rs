@@ -28,10 +28,15 @@ pub(super) struct Slot {
 }
 
 impl Actor {
-    pub(super) fn resolve(&mut self, query: QueryId, origin: Origin, records: DnsRecords) {
+    pub(super) fn resolve(
+        &mut self,
+        query: QueryId,
+        origin: Origin,
+        records: DnsRecords,
+        awaits_record: bool,
+    ) {
         let answer = self.resolver.resolve(&origin, records);
-        let expected =
-            (records == DnsRecords::Addresses).then(|| self.expected.wait(&origin, Instant::now()));
+        let expected = awaits_record.then(|| self.expected.wait(&origin, Instant::now()));
         self.queries.insert(query, origin);
         let messages = self.messages.clone();
         tokio::spawn(async move {

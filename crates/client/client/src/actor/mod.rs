@@ -282,7 +282,8 @@ impl Actor {
                 query,
                 origin,
                 records,
-            } => self.resolve(query, origin, records),
+                awaits_record,
+            } => self.resolve(query, origin, records, awaits_record),
             Command::Open {
                 conn,
                 origin,

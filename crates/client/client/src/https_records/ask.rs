@@ -9,6 +9,8 @@ use simple_dns::rdata::OPT;
 use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, TYPE};
 use tokio::net::UdpSocket;
 
+use super::read::{h3_in, question};
+
 /// Bytes of a response that cross every path in one piece (RFC 9715). Those that have no room are
 /// truncated, and count as none.
 const MAX_RESPONSE_BYTES: u16 = 1_232;
@@ -16,21 +18,19 @@ const MAX_RESPONSE_BYTES: u16 = 1_232;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Asks these name servers, one after another, for the record by which an origin offers HTTP/3. Returns
-/// nothing if none answers.
+/// nothing if none does. An error such as SERVFAIL is no answer.
 pub(crate) async fn h3_record(
     servers: Arc<[SocketAddr]>,
     host: String,
     port: u16,
 ) -> Option<Option<H3Record>> {
-    // RFC 9460 section 9.1.
-    let name = match port {
-        443 => host.clone(),
-        _ => format!("_{port}._https.{host}"),
-    };
+    let name = question(&host, port);
     let name = Name::new(&name).ok()?.into_owned();
     for server in servers.iter() {
-        if let Ok(Some(answer)) = tokio::time::timeout(PATIENCE, ask(*server, &name)).await {
-            return super::read::h3_in(&answer, &host, port);
+        if let Ok(Some(answer)) = tokio::time::timeout(PATIENCE, ask(*server, &name)).await
+            && let Some(found) = h3_in(&answer, &host, port)
+        {
+            return Some(found);
         }
     }
     None

@@ -7,6 +7,8 @@ use route::H3Record;
 /// The type HTTPS (RFC 9460 section 14.1) and the class IN (RFC 1035 section 3.2.4).
 const HTTPS: u16 = 65;
 const IN: u16 = 1;
+/// The type CNAME (RFC 1035 section 3.2.2).
+const CNAME: u16 = 5;
 /// Flags of a message (RFC 1035 section 4.1.1): it is a response, it is truncated, its code.
 const RESPONSE: u16 = 0x8000;
 const TRUNCATED: u16 = 0x0200;
@@ -22,19 +24,70 @@ const MAX_MESSAGE_BYTES: usize = 65_535;
 /// Keys of parameters that count here (RFC 9460 section 14.3.2).
 const MANDATORY: u16 = 0;
 const ALPN: u16 = 1;
+const NO_DEFAULT_ALPN: u16 = 2;
 const PORT: u16 = 3;
-/// Keys that an endpoint may demand and that are known here: `mandatory` itself, `alpn`,
-/// `no-default-alpn`, `port`, and the hints (RFC 9460 section 14.3.2).
-const KNOWN_KEYS: [u16; 6] = [0, 1, 2, 3, 4, 6];
+const IPV4_HINT: u16 = 4;
+const IPV6_HINT: u16 = 6;
+/// Keys that a record may demand and that are known here.
+const KNOWN_KEYS: [u16; 5] = [ALPN, NO_DEFAULT_ALPN, PORT, IPV4_HINT, IPV6_HINT];
 
-/// Returns the record with HTTP/3 that the server prefers. Records that lead to another name are
-/// ignored: only the origin's own addresses are looked up. Nothing at all if the message is no whole answer, or
-/// one of its records is malformed (RFC 9460 section 2.2).
+/// Returns the record with HTTP/3 that the server prefers, of those that answer the question for this host and port. A
+/// record that leads to another name is ignored, and with an alias all are (RFC 9460 section 2.4.1): only the origin's
+/// own addresses are looked up. Nothing at all if the message is no whole answer, or one of its records is malformed
+/// (RFC 9460 section 2.2).
 pub(crate) fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<H3Record>> {
     if answer.len() > MAX_MESSAGE_BYTES {
         return None;
     }
-    let here = wire_name(host)?;
+    let (here, asked) = (wire_name(host)?, wire_name(&question(host, port))?);
+    let records = records(answer)?;
+    let names = names_of(asked, &records);
+    let of_origin = records
+        .iter()
+        .filter_map(|record| match &record.data {
+            Data::Https(service) if names.contains(&record.owner) => Some((record, service)),
+            _ => None,
+        })
+        .collect::<Vec<_>>();
+    if of_origin.iter().any(|(_, service)| service.priority == 0) {
+        return Some(None);
+    }
+    let usable = of_origin.iter().filter(|(record, service)| {
+        let target = &service.target;
+        let stays = *target == [0] || *target == record.owner || *target == here;
+        stays && service.is_understood && service.has_h3
+    });
+    let best = usable.min_by_key(|(_, service)| service.priority);
+    Some(best.map(|(record, service)| H3Record {
+        port: service.port.unwrap_or(port),
+        ttl: Duration::from_secs(record.ttl.into()),
+    }))
+}
+
+/// Returns the name whose record is asked for (RFC 9460 section 9.1).
+pub(super) fn question(host: &str, port: u16) -> String {
+    match port {
+        443 => host.to_owned(),
+        _ => format!("_{port}._https.{host}"),
+    }
+}
+
+/// A record of the section with answers, if its type is read here.
+struct Record {
+    /// As on the wire without compression, in lower case. So are all names here.
+    owner: Vec<u8>,
+    ttl: u32,
+    data: Data,
+}
+
+enum Data {
+    /// The owner is another name for this one.
+    Alias(Vec<u8>),
+    Https(Service),
+}
+
+/// Reads the answers of a whole message.
+fn records(answer: &[u8]) -> Option<Vec<Record>> {
     let mut message = Reader {
         bytes: answer,
         at: 2,
@@ -51,37 +104,47 @@ pub(crate) fn h3_in(answer: &[u8], host: &str, port: u16) -> Option<Option<H3Rec
         message.name()?;
         message.take(4)?;
     }
-    let mut best: Option<(u16, H3Record)> = None;
+    let mut records = Vec::new();
     for _ in 0..answers {
         let owner = message.name()?;
         let (kind, class, ttl) = (message.u16()?, message.u16()?, message.u32()?);
         let length = message.u16()?;
+        let mut name = Reader {
+            bytes: answer,
+            at: message.at,
+        };
         let data = message.take(length.into())?;
-        if (kind, class) != (HTTPS, IN) {
-            continue;
-        }
-        let record = Service::parse(data)?;
-        let target = &record.target;
-        let stays = *target == [0] || *target == owner || *target == here;
-        let is_better = best.is_none_or(|(priority, _)| record.priority < priority);
-        if record.priority > 0 && stays && record.is_understood && record.has_h3 && is_better {
-            let port = record.port.unwrap_or(port);
-            let ttl = Duration::from_secs(ttl.into());
-            best = Some((record.priority, H3Record { port, ttl }));
-        }
+        let data = match (kind, class) {
+            (HTTPS, IN) => Data::Https(Service::parse(data)?),
+            (CNAME, IN) => Data::Alias(name.name()?),
+            _ => continue,
+        };
+        records.push(Record { owner, ttl, data });
     }
-    Some(best.map(|(_, record)| record))
+    Some(records)
 }
 
-/// The data of a record.
+/// Returns a name and all that CNAME records make of it.
+fn names_of(asked: Vec<u8>, records: &[Record]) -> Vec<Vec<u8>> {
+    let mut names = vec![asked];
+    // Records may come in any order, and in a circle.
+    while let Some(next) = records.iter().find_map(|record| match &record.data {
+        Data::Alias(to) if names.last() == Some(&record.owner) && !names.contains(to) => Some(to),
+        _ => None,
+    }) {
+        names.push(next.clone());
+    }
+    names
+}
+
+/// The data of an HTTPS record.
 struct Service {
     /// 0: an alias.
     priority: u16,
-    /// As on the wire, in lower case.
     target: Vec<u8>,
     has_h3: bool,
     port: Option<u16>,
-    /// Whether all that the record demands is known here (RFC 9460 section 8).
+    /// Whether all that the record demands is there and known here (RFC 9460 sections 2.4.3 and 8).
     is_understood: bool,
 }
 
@@ -89,9 +152,7 @@ impl Service {
     /// Returns nothing if the data is malformed.
     fn parse(data: &[u8]) -> Option<Self> {
         let mut data = Reader { bytes: data, at: 0 };
-        let priority = data.u16()?;
-        // The target is not compressed, so a pointer in it leads nowhere.
-        let target = data.name()?;
+        let (priority, target) = (data.u16()?, data.plain_name()?);
         let mut service = Self {
             priority,
             target,
@@ -99,45 +160,69 @@ impl Service {
             port: None,
             is_understood: true,
         };
-        let mut before = None;
+        if priority == 0 {
+            // Parameters of an alias do not count, whatever they are (RFC 9460 section 2.4.2).
+            return Some(service);
+        }
+        let (mut keys, mut mandatory) = (Vec::new(), Vec::new());
         while !data.is_at_end() {
             let (key, length) = (data.u16()?, data.u16()?);
-            let mut value = Reader {
-                bytes: data.take(length.into())?,
-                at: 0,
-            };
-            if before.is_some_and(|before| before >= key) {
+            let value = data.take(length.into())?;
+            if keys.last().is_some_and(|before| *before >= key) {
                 return None;
             }
-            before = Some(key);
+            keys.push(key);
             match key {
-                MANDATORY => {
-                    while !value.is_at_end() {
-                        service.is_understood &= KNOWN_KEYS.contains(&value.u16()?);
-                    }
-                }
-                ALPN => {
-                    while !value.is_at_end() {
-                        let [length] = *value.take(1)? else {
-                            return None;
-                        };
-                        service.has_h3 |= value.take(length.into())? == b"h3";
-                    }
-                }
-                PORT => {
-                    let port = value.u16()?;
-                    if !value.is_at_end() {
-                        return None;
-                    }
-                    // Nobody listens on port 0.
-                    service.is_understood &= port != 0;
-                    service.port = Some(port);
-                }
+                MANDATORY => mandatory = mandatory_keys(value)?,
+                ALPN => service.has_h3 = protocols(value)?.contains(&&b"h3"[..]),
+                PORT => service.port = Some(u16::from_be_bytes(value.try_into().ok()?)),
+                NO_DEFAULT_ALPN if !value.is_empty() => return None,
+                IPV4_HINT if !is_list_of(value, 4) => return None,
+                IPV6_HINT if !is_list_of(value, 16) => return None,
                 _ => {}
             }
         }
+        let known = |key: &u16| KNOWN_KEYS.contains(key) && keys.contains(key);
+        let has_protocols = keys.contains(&ALPN) || !keys.contains(&NO_DEFAULT_ALPN);
+        // Nobody listens on port 0.
+        service.is_understood =
+            mandatory.iter().all(known) && has_protocols && service.port != Some(0);
         Some(service)
     }
+}
+
+/// Reads the keys that a record demands: in order, each once, without `mandatory` itself.
+fn mandatory_keys(value: &[u8]) -> Option<Vec<u16>> {
+    let (keys, []) = value.as_chunks() else {
+        return None;
+    };
+    let keys: Vec<u16> = keys.iter().map(|key| u16::from_be_bytes(*key)).collect();
+    let is_list = !keys.is_empty() && keys.is_sorted_by(|a, b| a < b) && keys[0] != MANDATORY;
+    is_list.then_some(keys)
+}
+
+/// Reads names of protocols, none of which is empty; there is at least one.
+fn protocols(value: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut value = Reader {
+        bytes: value,
+        at: 0,
+    };
+    let mut names = Vec::new();
+    while names.is_empty() || !value.is_at_end() {
+        let [length] = *value.take(1)? else {
+            return None;
+        };
+        let name = value.take(length.into())?;
+        if name.is_empty() {
+            return None;
+        }
+        names.push(name);
+    }
+    Some(names)
+}
+
+fn is_list_of(value: &[u8], bytes: usize) -> bool {
+    !value.is_empty() && value.len().is_multiple_of(bytes)
 }
 
 /// Returns a host as a name on the wire, in lower case.
@@ -175,6 +260,13 @@ impl<'a> Reader<'a> {
 
     fn u32(&mut self) -> Option<u32> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    /// Reads a name without pointers, as the data of an HTTPS record has it (RFC 9460 section 2.2).
+    fn plain_name(&mut self) -> Option<Vec<u8>> {
+        let begin = self.at;
+        let name = self.name()?;
+        (self.at - begin == name.len()).then_some(name)
     }
 
     /// Reads a name; returns its labels as on the wire without compression (RFC 1035 section 4.1.4), in lower case.
@@ -267,10 +359,12 @@ mod tests {
         assert_eq!(port_in(&[own]), Some(Some(443)));
         assert_eq!(port_in(&[elsewhere]), Some(None));
         assert_eq!(port_in(&[record(1, ".", &["h2"])]), Some(None));
-        // An alias has no parameters that count.
-        assert_eq!(port_in(&[record(0, ".", &["h3"])]), Some(None));
+        // With an alias the others do not count.
+        let alias = record(0, "b.example", &[]);
+        assert_eq!(port_in(&[on_8443.clone(), alias]), Some(None));
+        // Key 1 is there, 3 and 4 are not, and 5 and 7 are not known.
         let mut demanding = record(1, ".", &["h3"]);
-        for (key, port) in [(4, Some(443)), (5, None), (7, None)] {
+        for (key, port) in [(1, Some(443)), (3, None), (4, None), (5, None), (7, None)] {
             demanding.set_mandatory([key].into_iter());
             assert_eq!(port_in(&[demanding.clone()]), Some(port), "key {key}");
         }
@@ -306,8 +400,12 @@ mod tests {
             ttl: Duration::from_secs(60),
         };
         // The question's name is at byte 12, and its end at 14 after one label.
-        for owner in [&b"\xc0\x0c"[..], b"\x01b\xc0\x0e", b"\0"] {
+        for owner in [&b"\xc0\x0c"[..], b"\x01A\xc0\x0e", b"\x01a\x07example\0"] {
             assert_eq!(read(owner), Some(Some(record)), "{owner:?}");
+        }
+        // The record of another name.
+        for owner in [&b"\x01b\xc0\x0e"[..], b"\xc0\x0e", b"\0"] {
+            assert_eq!(read(owner), Some(None), "{owner:?}");
         }
         // To itself, forwards, beyond the end, and with the two reserved bits.
         for owner in [&b"\xc0\x1b"[..], b"\xc0\x1d", b"\xff\xff", b"\x40", b"\x80"] {
@@ -315,6 +413,37 @@ mod tests {
         }
         let long = [&b"\x3f"[..], &[b'a'; 63]].concat().repeat(4);
         assert_eq!(read(&[&long[..], b"\0"].concat()), None);
+    }
+
+    #[test]
+    fn a_record_counts_for_the_names_that_lead_to_it() {
+        let https = b"\0\x01\0\0\x01\0\x03\x02h3";
+        let read = |answers: &[(&[u8], u8, &[u8])], port| {
+            let mut bytes = vec![0, 1, 0x80, 0, 0, 0, 0, answers.len() as u8, 0, 0, 0, 0];
+            for (owner, kind, data) in answers {
+                bytes.extend(*owner);
+                bytes.extend([0, *kind, 0, 1, 0, 0, 0, 60, 0, data.len() as u8]);
+                bytes.extend(*data);
+            }
+            h3_in(&bytes, "a.example", port).map(|found| found.is_some())
+        };
+        let (a, b, c) = (&b"\x01a\x07example\0"[..], &b"\x01b\0"[..], &b"\x01c\0"[..]);
+        let of_port = b"\x05_8443\x06_https\x01a\x07example\0";
+        assert_eq!(read(&[(a, 65, https)], 443), Some(true));
+        assert_eq!(read(&[(a, 65, https)], 8_443), Some(false));
+        assert_eq!(read(&[(of_port, 65, https)], 8_443), Some(true));
+        assert_eq!(read(&[(b, 65, https)], 443), Some(false));
+        assert_eq!(read(&[(a, 5, b), (b, 65, https)], 443), Some(true));
+        assert_eq!(
+            read(&[(c, 65, https), (b, 5, c), (a, 5, b)], 443),
+            Some(true)
+        );
+        assert_eq!(
+            read(&[(a, 5, b), (b, 5, a), (c, 65, https)], 443),
+            Some(false)
+        );
+        assert_eq!(read(&[(a, 5, b), (c, 65, https)], 443), Some(false));
+        assert_eq!(read(&[(a, 5, b"\x05b")], 443), None);
     }
 
     /// Or names of a long answer would take as many steps as its square has bytes.
@@ -335,8 +464,9 @@ mod tests {
             bytes.extend(b"\0\x41\0\x01\0\0\0\x3c\0\x0a\0\x01\0\0\x01\0\x03\x02h3");
             h3_in(&bytes, "a.example", 443)
         };
-        assert!(read(0).is_some_and(|found| found.is_some()));
-        assert!(read(126).is_some_and(|found| found.is_some()));
+        // The name is the root, whose record nobody asked for.
+        assert_eq!(read(0), Some(None));
+        assert_eq!(read(126), Some(None));
         assert_eq!(read(127), None);
     }
 
@@ -344,11 +474,17 @@ mod tests {
     fn a_malformed_record_rejects_them_all() {
         let read = |data: &[u8]| h3_in(&message(b"\xc0\x0c", data), "a.example", 443);
         assert_eq!(read(b"\0\x01\0"), Some(None));
+        // Parameters of an alias may be anything.
+        assert_eq!(read(b"\0\0\0\0\x03\0\x01\x01"), Some(None));
+        // It has `no-default-alpn`, and so no protocol.
+        assert_eq!(read(b"\0\x01\0\0\x02\0\0"), Some(None));
         for data in [
-            // No target; a target that breaks off; a compressed one.
+            // No target; a target that breaks off; compressed ones, some with pointers into the data itself.
             &b"\0\x01"[..],
             b"\0\x01\x05a",
             b"\0\x01\xc0\x0c",
+            b"\0\x01\xc0\0\0\x01\0\x03\x02h3",
+            b"\0\x01\xc0\x01\0\x01\0\x03\x02h3",
             // Half a key; a value that breaks off.
             b"\0\x01\0\0",
             b"\0\x01\0\0\x01\0\x04\x02h3",
@@ -357,6 +493,19 @@ mod tests {
             b"\0\x01\0\0\0\0\x01\x01",
             b"\0\x01\0\0\x03\0\x01\x01",
             b"\0\x01\0\0\x03\0\x03\x01\x01\x01",
+            // No protocols, and one without a name.
+            b"\0\x01\0\0\x01\0\0",
+            b"\0\x01\0\0\x01\0\x04\0\x02h3",
+            // Demands: none; not in order; one twice; `mandatory` itself.
+            b"\0\x01\0\0\0\0\0\0\x01\0\x03\x02h3",
+            b"\0\x01\0\0\0\0\x04\0\x03\0\x01\0\x01\0\x03\x02h3\0\x03\0\x02\x01\xbb",
+            b"\0\x01\0\0\0\0\x04\0\x01\0\x01\0\x01\0\x03\x02h3",
+            b"\0\x01\0\0\0\0\x02\0\0\0\x01\0\x03\x02h3",
+            // `no-default-alpn` with a value; hints of no address and of parts of one.
+            b"\0\x01\0\0\x01\0\x03\x02h3\0\x02\0\x01\0",
+            b"\0\x01\0\0\x04\0\0",
+            b"\0\x01\0\0\x04\0\x03\x7f\0\0",
+            b"\0\x01\0\0\x06\0\x04\x7f\0\0\x01",
             // Keys that are not in order, and one that comes twice.
             b"\0\x01\0\0\x03\0\x02\x01\xbb\0\x01\0\x03\x02h3",
             b"\0\x01\0\0\x01\0\x03\x02h3\0\x01\0\x03\x02h3",
