@@ -180,16 +180,10 @@ namespace Commute.Client
         }
 
         /// <summary>
-        /// Opens a connection to the server of an <c>https</c> URL, or finds an open one, so that the next request
-        /// need not wait for it.
+        /// Opens a connection, or finds an open one. It is direct: only a handler knows which proxies apply.
         /// </summary>
-        /// <param name="url">The URL.</param>
-        /// <param name="ignoreProxy">Whether to connect directly although the system has a proxy for the URL.</param>
-        /// <exception cref="CommuteException">None can be opened, or a proxy applies; says why.</exception>
-        public async Task ConnectAsync(Uri url, bool ignoreProxy = false)
+        internal async Task ConnectAsync(Uri url)
         {
-            if (!ignoreProxy && Proxies.Apply(url, null))
-                throw Proxies.Refused(url, "connect only where none applies, or set ignoreProxy");
             var text = Encoding.UTF8.GetBytes(url.AbsoluteUri);
             var call = Start((ulong user, out ulong native) =>
                 Native.cm_connect(id, text, (UIntPtr)text.Length, user, out native));

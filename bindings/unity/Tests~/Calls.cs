@@ -34,14 +34,16 @@ namespace CommuteTests
         public static async Task AConnectionIsOpenedBefore()
         {
             using (var engine = new CommuteEngine(Setting.ForServer()))
-            using (var client = new HttpClient(new CommuteHandler(engine)))
+            using (var handler = new CommuteHandler(engine))
+            using (var client = new HttpClient(handler))
             {
-                await engine.ConnectAsync(new Uri(Setting.Server));
+                await handler.ConnectAsync(new Uri(Setting.Server));
                 using (var response = await client.GetAsync(new Uri(new Uri(Setting.Server), "health")))
                     Expect.True(response.CommuteReport().Reused, "the connection that was opened before");
                 var failed = await Expect.Throws<CommuteException>(
-                    () => engine.ConnectAsync(new Uri("https://nowhere.invalid")));
+                    () => handler.ConnectAsync(new Uri("https://nowhere.invalid")));
                 Expect.Equal(CommuteStatus.Name, failed.Status);
+                await Expect.Throws<HttpRequestException>(() => handler.ConnectAsync(new Uri("http://nowhere.invalid")));
             }
         }
 
