@@ -205,6 +205,29 @@ namespace CommuteTests
                 }
         }
 
+        public static async Task AnHttpsRecordLeadsToHttp3()
+        {
+            var url = new Uri(Setting.Server);
+            using (var engine = new CommuteEngine(Setting.ForServer()))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = url })
+            {
+                Expect.True(engine.ReportHttpsRecord(url, null), "asked");
+                Expect.True(!engine.ReportHttpsRecord(url, new byte[0]), "there is no answer");
+                Expect.True(!engine.ReportHttpsRecord(url, new byte[] { 1, 2, 3 }), "malformed");
+                // A header, no question, and a record of the root's that has h3.
+                var answer = new byte[]
+                {
+                    0, 1, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 65, 0, 1, 0, 0, 0, 60, 0, 10, 0, 1, 0, 0, 1, 0, 3, 2, 0x68, 0x33,
+                };
+                Expect.True(engine.ReportHttpsRecord(url, answer), "an offer");
+                // TCP may win the race on a busy machine; QUIC goes on then. The case has a time limit.
+                var protocol = "";
+                while (protocol != "h3")
+                    using (var response = await client.GetAsync("health"))
+                        protocol = response.CommuteReport().Protocol;
+            }
+        }
+
         public static async Task AThousandAtOnce()
         {
             using (var client = Client(Setting.ForServer()))
