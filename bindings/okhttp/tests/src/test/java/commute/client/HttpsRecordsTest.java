@@ -2,7 +2,9 @@ package commute.client;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +18,8 @@ import okhttp3.Request;
 import okhttp3.Response;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** HTTPS records by a resolver of the app's. */
 final class HttpsRecordsTest {
@@ -68,6 +72,35 @@ final class HttpsRecordsTest {
         resolvers.add((name, answer) -> {});
         resolvers.add((name, answer) -> answer.accept(null));
         resolvers.add((name, answer) -> answer.accept(new byte[0]));
+    /** Otherwise the engine would wait for 50 ms for an answer that does not come. */
+    @Test
+    void thatThereIsNoAnswerIsReported() {
+        List<HttpsRecords> resolvers = new ArrayList<>();
+        resolvers.add((name, answer) -> {
+            throw new IllegalStateException("on purpose");
+        });
+        resolvers.add((name, answer) -> answer.accept(null));
+        resolvers.add((name, answer) -> answer.accept(new byte[0]));
+        for (HttpsRecords resolver : resolvers) {
+            List<byte[]> reported = new ArrayList<>();
+            new RecordQueries(resolver, (host, port, answer) -> reported.add(answer)).ask("a.example", 443, 0);
+            assertEquals(2, reported.size());
+            // That it was asked, then an answer that offers nothing.
+            assertNull(reported.get(0));
+            assertArrayEquals(new byte[0], reported.get(1));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"192.0.2.1", "2001:db8::1", "::1"})
+    void addressesAreNotAskedFor(String host) {
+        RecordQueries queries = new RecordQueries(
+                (name, answer) -> fail("asked for " + name),
+                (reported, port, answer) -> fail("reported " + reported));
+        queries.ask(host, 443, 0);
+        queries.ask(host, 8443, 0);
+    }
+
         resolvers.add((name, answer) -> answer.accept(new byte[] {1, 2, 3}));
         return resolvers;
     }
