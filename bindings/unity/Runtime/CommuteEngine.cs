@@ -130,13 +130,14 @@ namespace Commute.Client
         /// <param name="url">An https URL.</param>
         /// <param name="answer">
         /// The resolver's whole DNS message. null: the app has only just asked. Requests that look the origin up within a second
-        /// then wait for the answer, at most 50 ms longer than for addresses.
+        /// then wait for the answer, at most 50 ms longer than for addresses. Empty: there is no answer, which ends that wait.
         /// </param>
         /// <returns>Whether the answer offers HTTP/3; true without one.</returns>
         public bool ReportHttpsRecord(Uri url, byte[] answer)
         {
             if (answer != null && answer.Length == 0)
-                throw new ArgumentException("an answer has a header at least", "answer");
+                // The C interface takes an empty answer for none yet. A malformed one ends the wait.
+                answer = new byte[1];
             var text = Encoding.UTF8.GetBytes(url.AbsoluteUri);
             var status = Native.cm_https_record(
                 id, text, (UIntPtr)text.Length, answer, (UIntPtr)(answer == null ? 0 : answer.Length));
@@ -180,16 +181,10 @@ namespace Commute.Client
         }
 
         /// <summary>
-        /// Opens a connection to the server of an <c>https</c> URL, or finds an open one, so that the next request
-        /// need not wait for it.
+        /// Opens a connection, or finds an open one. It is direct: only a handler knows which proxies apply.
         /// </summary>
-        /// <param name="url">The URL.</param>
-        /// <param name="ignoreProxy">Whether to connect directly although the system has a proxy for the URL.</param>
-        /// <exception cref="CommuteException">None can be opened, or a proxy applies; says why.</exception>
-        public async Task ConnectAsync(Uri url, bool ignoreProxy = false)
+        internal async Task ConnectAsync(Uri url)
         {
-            if (!ignoreProxy && Proxies.Apply(url, null))
-                throw Proxies.Refused(url, "connect only where none applies, or set ignoreProxy");
             var text = Encoding.UTF8.GetBytes(url.AbsoluteUri);
             var call = Start((ulong user, out ulong native) =>
                 Native.cm_connect(id, text, (UIntPtr)text.Length, user, out native));

@@ -15,7 +15,12 @@ namespace Commute.Client
     public sealed class CommuteHandler : HttpMessageHandler
     {
         readonly bool disposeEngine;
-        HttpMessageHandler ownProxyHandler;
+        /// <summary>Handlers of its own, by the URL of their proxy.</summary>
+        readonly Dictionary<string, HttpMessageHandler> ownProxyHandlers = new Dictionary<string, HttpMessageHandler>();
+        HttpMessageHandler proxyHandler;
+        IWebProxy proxy;
+        bool useProxy = true;
+        volatile bool hasStarted;
         CookieContainer cookies = new CookieContainer();
         TimeSpan connectTimeout = Timeout.InfiniteTimeSpan;
         TimeSpan firstByteTimeout = Timeout.InfiniteTimeSpan;
@@ -87,21 +92,73 @@ namespace Commute.Client
 
         /// <summary>
         /// Whether requests to which a proxy applies go through it; true. They are sent by <c>ProxyHandler</c>, since the
-        /// engine uses no proxy.
+        /// engine uses no proxy. The first request fixes it.
         /// </summary>
-        public bool UseProxy { get; set; } = true;
-
-        /// <summary>The proxies; null: <c>WebRequest.DefaultWebProxy</c>, as for HttpClientHandler.</summary>
-        public IWebProxy Proxy { get; set; }
+        /// <exception cref="InvalidOperationException">It is set after the first request.</exception>
+        public bool UseProxy
+        {
+            get { return useProxy; }
+            set
+            {
+                RequireNotStarted();
+                useProxy = value;
+            }
+        }
 
         /// <summary>
-        /// Sends the requests to which a proxy applies; null: an HttpClientHandler that uses <c>Proxy</c> and trusts the
-        /// platform's authorities. With <c>RootsPem</c>, <c>CheckChain</c> or <c>IdentityChainPem</c> of the engine, null
-        /// makes these requests fail with <c>CommuteStatus.Plain</c>. The handler is not disposed. It must not follow
-        /// redirects, keep cookies or decompress: CommuteHandler does that for it, too. <c>ConnectTimeout</c>,
-        /// <c>FirstByteTimeout</c> and <c>IdleTimeout</c> do not apply to it.
+        /// The proxies, which are asked before each request; null: <c>WebRequest.DefaultWebProxy</c>. The first request fixes
+        /// it.
         /// </summary>
-        public HttpMessageHandler ProxyHandler { get; set; }
+        /// <exception cref="InvalidOperationException">It is set after the first request.</exception>
+        public IWebProxy Proxy
+        {
+            get { return proxy; }
+            set
+            {
+                RequireNotStarted();
+                proxy = value;
+            }
+        }
+
+        /// <summary>
+        /// Sends the requests to which a proxy applies; null: HttpClientHandlers that use <c>Proxy</c> and trust the
+        /// platform's authorities. With <c>RootsPem</c>, <c>CheckChain</c> or <c>IdentityChainPem</c> of the engine, null
+        /// makes these requests fail with <c>CommuteStatus.Plain</c>. The first request fixes it.
+        /// <para>
+        /// The handler must use the same proxy. If it is an HttpClientHandler that does not, also inside of
+        /// DelegatingHandlers, these requests fail with <c>CommuteStatus.Plain</c>. Other handlers are not checked.
+        /// </para>
+        /// <para>
+        /// The handler is not disposed. It must not follow redirects, keep cookies or decompress: CommuteHandler does that
+        /// for it, too. <c>ConnectTimeout</c>, <c>FirstByteTimeout</c> and <c>IdleTimeout</c> do not apply to it.
+        /// </para>
+        /// </summary>
+        /// <exception cref="InvalidOperationException">It is set after the first request.</exception>
+        public HttpMessageHandler ProxyHandler
+        {
+            get { return proxyHandler; }
+            set
+            {
+                RequireNotStarted();
+                proxyHandler = value;
+            }
+        }
+
+        /// <summary>
+        /// Opens a connection to the server of an <c>https</c> URL, or finds an open one, so that the next request
+        /// need not wait for it.
+        /// </summary>
+        /// <param name="url">The URL.</param>
+        /// <exception cref="CommuteException">None can be opened, or a proxy applies; says why.</exception>
+        /// <exception cref="HttpRequestException">The URL is not <c>https</c>, or the proxies' own code failed.</exception>
+        public async Task ConnectAsync(Uri url)
+        {
+            hasStarted = true;
+            RequireHttps(url);
+            if (UseProxy && Proxies.Find(url, Proxy) != null)
+                throw Proxies.Refused(url, "connect only where none applies, or set UseProxy to false");
+            await Engine.ConnectAsync(url).ConfigureAwait(false);
+        }
 
         internal CommuteEngine Engine { get; }
 
@@ -109,14 +166,16 @@ namespace Commute.Client
         {
             if (request == null)
                 throw new ArgumentNullException("request");
+            hasStarted = true;
             for (var redirects = 0; ; redirects++)
             {
                 if (token.IsCancellationRequested)
                     throw new TaskCanceledException("the request was cancelled");
                 RequireHttps(request.RequestUri);
                 var exchange = new Exchange();
-                var response = UseProxy && Proxies.Apply(request.RequestUri, Proxy)
-                    ? await Proxies.SendAsync(HandlerOfProxies(request.RequestUri), request, Extra(request), token).ConfigureAwait(false)
+                var through = UseProxy ? Proxies.Find(request.RequestUri, Proxy) : null;
+                var response = through != null
+                    ? await Proxies.SendAsync(HandlerOfProxy(request.RequestUri, through), request, Extra(request), token).ConfigureAwait(false)
                     : await exchange.SendAsync(this, request, Extra(request), token).ConfigureAwait(false);
                 if (UseCookies)
                     Keep(response, request.RequestUri);
@@ -137,32 +196,45 @@ namespace Commute.Client
             if (disposing && disposeEngine)
                 Engine.Dispose();
             if (disposing)
-                Interlocked.Exchange(ref ownProxyHandler, null)?.Dispose();
+                lock (ownProxyHandlers)
+                {
+                    foreach (var handler in ownProxyHandlers.Values)
+                        handler.Dispose();
+                    ownProxyHandlers.Clear();
+                }
             base.Dispose(disposing);
         }
 
-        HttpMessageHandler HandlerOfProxies(Uri url)
+        /// <summary>Returns what sends a request through the proxy found for it.</summary>
+        HttpMessageHandler HandlerOfProxy(Uri url, Uri through)
         {
             if (ProxyHandler != null)
+            {
+                Proxies.RequireSame(ProxyHandler, url, Proxy, through);
                 return ProxyHandler;
-            if (Engine.HasOwnCertificates)
-            {
-                var refused = Proxies.Refused(url, "set ProxyHandler, which must check certificates as the engine does");
-                throw new HttpRequestException(refused.Message, refused);
             }
-            var present = Volatile.Read(ref ownProxyHandler);
-            if (present != null)
-                return present;
-            var made = new HttpClientHandler
+            if (Engine.HasOwnCertificates)
+                throw Proxies.RefusedRequest(url, "set ProxyHandler, which must check certificates as the engine does");
+            lock (ownProxyHandlers)
             {
-                AllowAutoRedirect = false, UseCookies = false, AutomaticDecompression = DecompressionMethods.None,
-                UseProxy = true, Proxy = Proxy,
-            };
-            present = Interlocked.CompareExchange(ref ownProxyHandler, made, null);
-            if (present == null)
-                return made;
-            made.Dispose();
-            return present;
+                HttpMessageHandler handler;
+                if (ownProxyHandlers.TryGetValue(through.AbsoluteUri, out handler))
+                    return handler;
+                handler = new HttpClientHandler
+                {
+                    AllowAutoRedirect = false, UseCookies = false, AutomaticDecompression = DecompressionMethods.None,
+                    UseProxy = true, Proxy = new Proxies.Fixed(through, Proxy),
+                };
+                ownProxyHandlers.Add(through.AbsoluteUri, handler);
+                return handler;
+            }
+        }
+
+        /// <summary>Throws if a request was sent: a handler that has sent one keeps its proxy.</summary>
+        void RequireNotStarted()
+        {
+            if (hasStarted)
+                throw new InvalidOperationException("set UseProxy, Proxy and ProxyHandler before the first request");
         }
 
         static TimeSpan Valid(TimeSpan limit)

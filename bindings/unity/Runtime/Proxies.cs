@@ -10,20 +10,20 @@ namespace Commute.Client
     /// <summary>Proxies: the engine uses none, so requests that need one are sent by another handler.</summary>
     static class Proxies
     {
-        /// <summary>Reports whether a proxy applies to a URL.</summary>
+        /// <summary>Returns the proxy that applies to a URL; null: none does.</summary>
         /// <param name="url">An absolute URL.</param>
         /// <param name="proxy">The app's proxies; null: those of the system, as far as .NET reads them.</param>
         /// <exception cref="HttpRequestException">The proxies' own code failed.</exception>
-        public static bool Apply(Uri url, IWebProxy proxy)
+        public static Uri Find(Uri url, IWebProxy proxy)
         {
             try
             {
-                proxy = proxy ?? WebRequest.DefaultWebProxy;
+                proxy = InUse(proxy);
                 if (proxy == null || proxy.IsBypassed(url))
-                    return false;
+                    return null;
                 var through = proxy.GetProxy(url);
                 // Some implementations return the URL itself for a direct connection.
-                return through != null && through != url;
+                return through == url ? null : through;
             }
             catch (Exception error)
             {
@@ -34,6 +34,34 @@ namespace Commute.Client
         /// <summary>Returns the error of a request that needs a proxy and has no handler that may use one.</summary>
         public static CommuteException Refused(Uri url, string remedy) => new CommuteException(
             CommuteStatus.Plain, false, "a proxy applies to " + url.Authority + ", and the engine uses none: " + remedy);
+
+        /// <summary>Returns the same error as HttpClient's callers know it.</summary>
+        public static HttpRequestException RefusedRequest(Uri url, string remedy)
+        {
+            var refused = Refused(url, remedy);
+            return new HttpRequestException(refused.Message, refused);
+        }
+
+        /// <summary>Throws if a handler is known to send a request another way than through the proxy found for it.</summary>
+        /// <param name="handler">The app's handler, which may be inside of DelegatingHandlers.</param>
+        /// <param name="url">The request's URL.</param>
+        /// <param name="proxy">The app's proxies, as for <c>Find</c>.</param>
+        /// <param name="found">The proxy that <c>Find</c> returned.</param>
+        public static void RequireSame(HttpMessageHandler handler, Uri url, IWebProxy proxy, Uri found)
+        {
+            for (var outer = handler as DelegatingHandler; outer != null; outer = handler as DelegatingHandler)
+                handler = outer.InnerHandler;
+            var known = handler as HttpClientHandler;
+            if (known == null)
+                return;
+            // Without a proxy of its own, it looks for the system's elsewhere than Find does, or nowhere.
+            var uses = known.UseProxy ? known.Proxy : null;
+            if (uses != null && (ReferenceEquals(uses, InUse(proxy)) || Find(url, uses) == found))
+                return;
+            throw RefusedRequest(url, "ProxyHandler does not use that proxy; set its Proxy to CommuteHandler's, and UseProxy");
+        }
+
+        static IWebProxy InUse(IWebProxy proxy) => proxy ?? WebRequest.DefaultWebProxy;
 
         /// <summary>Sends one request by another handler, with these header fields besides its own.</summary>
         public static async Task<HttpResponseMessage> SendAsync(
@@ -65,6 +93,34 @@ namespace Commute.Client
                     request.Headers.TryAddWithoutValidation("Cookie", before);
                 }
             }
+        }
+
+        /// <summary>
+        /// One proxy for all URLs. HttpClientHandler connects directly where the app's own proxies fail, or do not apply any
+        /// more when it asks them again.
+        /// </summary>
+        public sealed class Fixed : IWebProxy
+        {
+            readonly Uri found;
+            readonly IWebProxy proxy;
+
+            /// <param name="found">The proxy that <c>Find</c> returned.</param>
+            /// <param name="proxy">The app's proxies, as for <c>Find</c>; they have the credentials.</param>
+            public Fixed(Uri found, IWebProxy proxy)
+            {
+                this.found = found;
+                this.proxy = proxy;
+            }
+
+            public ICredentials Credentials
+            {
+                get { return InUse(proxy)?.Credentials; }
+                set { throw new NotSupportedException("the app's proxies have the credentials"); }
+            }
+
+            public Uri GetProxy(Uri url) => found;
+
+            public bool IsBypassed(Uri url) => false;
         }
     }
 }

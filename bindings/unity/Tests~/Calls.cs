@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
 using System.Linq;
@@ -6,6 +7,7 @@ using System.Net;
 using System.Net.Http;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using System.Text;
 using System.Threading;
 using System.Threading.Tasks;
 using Commute.Client;
@@ -34,14 +36,16 @@ namespace CommuteTests
         public static async Task AConnectionIsOpenedBefore()
         {
             using (var engine = new CommuteEngine(Setting.ForServer()))
-            using (var client = new HttpClient(new CommuteHandler(engine)))
+            using (var handler = new CommuteHandler(engine))
+            using (var client = new HttpClient(handler))
             {
-                await engine.ConnectAsync(new Uri(Setting.Server));
+                await handler.ConnectAsync(new Uri(Setting.Server));
                 using (var response = await client.GetAsync(new Uri(new Uri(Setting.Server), "health")))
                     Expect.True(response.CommuteReport().Reused, "the connection that was opened before");
                 var failed = await Expect.Throws<CommuteException>(
-                    () => engine.ConnectAsync(new Uri("https://nowhere.invalid")));
+                    () => handler.ConnectAsync(new Uri("https://nowhere.invalid")));
                 Expect.Equal(CommuteStatus.Name, failed.Status);
+                await Expect.Throws<HttpRequestException>(() => handler.ConnectAsync(new Uri("http://nowhere.invalid")));
             }
         }
 
@@ -201,6 +205,32 @@ namespace CommuteTests
                     Expect.True(MayHaveActed(failed), failed.ToString());
                     Expect.Equal(hints.Replayable ? 3L : 1L, request.CommuteReport().Attempts, "attempts");
                 }
+        }
+
+        public static async Task AnHttpsRecordLeadsToHttp3()
+        {
+            var url = new Uri(Setting.Server);
+            using (var engine = new CommuteEngine(Setting.ForServer()))
+            using (var client = new HttpClient(new CommuteHandler(engine)) { BaseAddress = url })
+            {
+                Expect.True(engine.ReportHttpsRecord(url, null), "asked");
+                Expect.True(!engine.ReportHttpsRecord(url, new byte[0]), "there is no answer");
+                Expect.True(!engine.ReportHttpsRecord(url, new byte[] { 1, 2, 3 }), "malformed");
+                // A header, no question, and a record of the origin's name that has h3.
+                var answer = new List<byte> { 0, 1, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 0 };
+                foreach (var label in new[] { "_" + url.Port, "_https", "localhost", "" })
+                {
+                    answer.Add((byte)label.Length);
+                    answer.AddRange(Encoding.ASCII.GetBytes(label));
+                }
+                answer.AddRange(new byte[] { 0, 65, 0, 1, 0, 0, 0, 60, 0, 10, 0, 1, 0, 0, 1, 0, 3, 2, 0x68, 0x33 });
+                Expect.True(engine.ReportHttpsRecord(url, answer.ToArray()), "an offer");
+                // TCP may win the race on a busy machine; QUIC goes on then. The case has a time limit.
+                var protocol = "";
+                while (protocol != "h3")
+                    using (var response = await client.GetAsync("health"))
+                        protocol = response.CommuteReport().Protocol;
+            }
         }
 
         public static async Task AThousandAtOnce()

@@ -35,16 +35,125 @@ namespace CommuteTests
                 {
                     Expect.Equal("GET\n", await client.GetStringAsync("echo"));
                     Expect.Equal(Authority, proxy.Asked());
-                    using (var engine = new CommuteEngine(Setting.ForSite()))
-                    {
-                        var refused = await Expect.Throws<CommuteException>(() => engine.ConnectAsync(new Uri(Setting.Site)));
-                        Expect.Equal(CommuteStatus.Plain, refused.Status);
-                        await engine.ConnectAsync(new Uri(Setting.Site), ignoreProxy: true);
-                    }
                 }
                 finally
                 {
                     WebRequest.DefaultWebProxy = null;
+                }
+        }
+
+        /// <summary>HttpClientHandler looks elsewhere for it, or nowhere.</summary>
+        public static async Task ThePlatformsHandlerUsesTheProxyOfTheSystemToo()
+        {
+            using (var first = new Tunnels())
+            using (var second = new Tunnels())
+            using (var client = new HttpClient(new CommuteHandler()) { BaseAddress = new Uri(Setting.Site) })
+                try
+                {
+                    foreach (var proxy in new[] { first, second })
+                    {
+                        WebRequest.DefaultWebProxy = proxy.Address;
+                        // The platform does not trust the site's certificate.
+                        await Expect.Throws<HttpRequestException>(() => client.GetAsync("echo"));
+                        Expect.Equal(Authority, proxy.Asked(), proxy == first ? "at first" : "after a change");
+                    }
+                    Expect.Equal("", first.Asked());
+                }
+                finally
+                {
+                    WebRequest.DefaultWebProxy = null;
+                }
+        }
+
+        /// <summary>HttpClientHandler would ask it again.</summary>
+        public static async Task AProxyIsAskedOnceForARequest()
+        {
+            using (var proxy = new Tunnels())
+            using (var client = new HttpClient(new CommuteHandler { Proxy = new Once(proxy.Url) }) { BaseAddress = new Uri(Setting.Site) })
+            {
+                await Expect.Throws<HttpRequestException>(() => client.GetAsync("echo"));
+                Expect.Equal(Authority, proxy.Asked());
+            }
+        }
+
+        public static async Task ConnectionsAreOpenedOnlyWhereNoProxyApplies()
+        {
+            var url = new Uri(Setting.Site);
+            using (var proxy = new Tunnels())
+            using (var engine = new CommuteEngine(Setting.ForSite()))
+                try
+                {
+                    foreach (var isOfSystem in new[] { false, true })
+                    {
+                        WebRequest.DefaultWebProxy = isOfSystem ? proxy.Address : null;
+                        var proxied = new CommuteHandler(engine) { Proxy = isOfSystem ? null : proxy.Address };
+                        var refused = await Expect.Throws<CommuteException>(() => proxied.ConnectAsync(url));
+                        Expect.Equal(CommuteStatus.Plain, refused.Status);
+                    }
+                    await new CommuteHandler(engine) { UseProxy = false }.ConnectAsync(url);
+                    await new CommuteHandler(engine) { Proxy = new WebProxy() }.ConnectAsync(url);
+                    Expect.Equal("", proxy.Asked());
+                }
+                finally
+                {
+                    WebRequest.DefaultWebProxy = null;
+                }
+        }
+
+        public static async Task AHandlerThatWouldNotUseTheProxyIsRefused()
+        {
+            using (var proxy = new Tunnels())
+            using (var other = new Tunnels())
+                foreach (var handler in new HttpMessageHandler[]
+                {
+                    Trusting(null),
+                    Trusting(new WebProxy()),
+                    Trusting(new WebProxy(proxy.Url, false, new[] { "localhost" })),
+                    Trusting(other.Address),
+                    new HttpClientHandler { Proxy = proxy.Address, UseProxy = false },
+                    new Around(new Around(Trusting(null))),
+                })
+                    using (var client = Client(proxy.Address, false, null, outer => outer.ProxyHandler = handler))
+                    {
+                        var error = await Expect.Throws<HttpRequestException>(() => client.GetAsync("echo"));
+                        Expect.Equal(CommuteStatus.Plain, ((CommuteException)error.InnerException).Status);
+                        Expect.True(error.Message.Contains("ProxyHandler"), error.Message);
+                        Expect.Equal("", proxy.Asked() + other.Asked());
+                    }
+        }
+
+        public static async Task AHandlerThatUsesTheSameProxyIsTaken()
+        {
+            using (var proxy = new Tunnels())
+                foreach (var handler in new HttpMessageHandler[] { Trusting(proxy.Address), new Around(Trusting(proxy.Address)) })
+                    using (var client = Client(proxy.Address, false, null, outer => outer.ProxyHandler = handler))
+                    {
+                        Expect.Equal("GET\n", await client.GetStringAsync("echo"));
+                        Expect.Equal(Authority, proxy.Asked());
+                    }
+        }
+
+        /// <summary>As for HttpClientHandler. A handler that has sent a request would keep the old proxy.</summary>
+        public static async Task TheFirstRequestFixesTheProxy()
+        {
+            foreach (var connects in new[] { false, true })
+                using (var handler = new CommuteHandler(new CommuteEngine(Setting.ForSite()), true))
+                using (var client = new HttpClient(handler, false))
+                {
+                    handler.Proxy = null;
+                    handler.UseProxy = true;
+                    handler.ProxyHandler = null;
+                    if (connects)
+                        await handler.ConnectAsync(new Uri(Setting.Site));
+                    else
+                        await client.GetStringAsync(Setting.Site + "echo");
+                    foreach (var change in new Action[]
+                    {
+                        () => handler.Proxy = new WebProxy(), () => handler.UseProxy = false,
+                        () => handler.ProxyHandler = new HttpClientHandler(),
+                    })
+                        await Expect.Throws<InvalidOperationException>(() => Task.Run(change));
+                    handler.ConnectTimeout = TimeSpan.FromSeconds(10);
                 }
         }
 
@@ -135,13 +244,22 @@ namespace CommuteTests
         {
             var handler = new CommuteHandler(new CommuteEngine(Setting.ForSite()), true) { Proxy = proxy };
             if (withHandler)
-                handler.ProxyHandler = new HttpClientHandler
-                {
-                    Proxy = proxy ?? system, UseCookies = false, AllowAutoRedirect = false,
-                    ServerCertificateCustomValidationCallback = (message, certificate, chain, errors) => true,
-                };
+                handler.ProxyHandler = Trusting(proxy ?? system);
             configure?.Invoke(handler);
             return new HttpClient(handler) { BaseAddress = new Uri(Setting.Site) };
+        }
+
+        static HttpClientHandler Trusting(IWebProxy proxy) => new HttpClientHandler
+        {
+            Proxy = proxy, UseCookies = false, AllowAutoRedirect = false,
+            ServerCertificateCustomValidationCallback = (message, certificate, chain, errors) => true,
+        };
+
+        sealed class Around : DelegatingHandler
+        {
+            public Around(HttpMessageHandler inner) : base(inner)
+            {
+            }
         }
 
         /// <summary>A proxy for all URLs: WebProxy leaves those of this machine out.</summary>
@@ -159,6 +277,29 @@ namespace CommuteTests
             public Uri GetProxy(Uri destination) => url;
 
             public bool IsBypassed(Uri destination) => false;
+        }
+
+        /// <summary>A proxy that applies when it is asked for the first time.</summary>
+        sealed class Once : IWebProxy
+        {
+            readonly Uri url;
+            bool asked;
+
+            public Once(Uri url)
+            {
+                this.url = url;
+            }
+
+            public ICredentials Credentials { get; set; }
+
+            public Uri GetProxy(Uri destination) => url;
+
+            public bool IsBypassed(Uri destination)
+            {
+                var before = asked;
+                asked = true;
+                return before;
+            }
         }
 
         sealed class Failing : IWebProxy

@@ -8,7 +8,7 @@ import java.util.function.Consumer;
 
 /**
  * Asks Android's resolver for HTTPS records, from Android 10 on: {@code Settings.Builder.httpsRecords(new DnsRecords())}.
- * The query takes the default network and its private DNS. Before Android 10 nothing is asked.
+ * The query takes the default network and its private DNS. Before Android 10 there is never an answer.
  */
 public final class DnsRecords implements HttpsRecords {
     /** Android 10, which has {@code DnsResolver}. */
@@ -28,6 +28,8 @@ public final class DnsRecords implements HttpsRecords {
     public void ask(String name, Consumer<byte[]> answer) {
         if (android >= ANDROID_10) {
             Query.ask(name, answer);
+        } else {
+            answer.accept(null);
         }
     }
 
@@ -60,7 +62,7 @@ public final class DnsRecords implements HttpsRecords {
 
         @Override
         public void onError(DnsResolver.DnsException failed) {
-            // There is no answer.
+            answer.accept(null);
         }
     }
 }

@@ -65,9 +65,13 @@ final class EngineSession extends ExtendedSSLSession {
         return Collections.emptyList();
     }
 
+    /** Reports whether a host is an IP address instead of a name. */
+    static boolean isAddress(String host) {
+        return host.indexOf(':') >= 0 || host.matches("[0-9.]+");
+    }
+
     static List<SNIServerName> serverNames(String host) {
-        boolean isAddress = host.indexOf(':') >= 0 || host.matches("[0-9.]+");
-        if (isAddress) {
+        if (isAddress(host)) {
             return Collections.emptyList();
         }
         try {

@@ -9,10 +9,10 @@ public interface HttpsRecords {
 
     /**
      * Asks for the record of a name and returns at once. It is called on the threads of calls, once a minute for an
-     * origin at most. An exception is no answer.
+     * origin at most, and never for an IP address. An exception means that there is no answer.
      *
-     * @param answer takes the whole DNS message, on any thread. It need not be called. Requests wait for it at most 50 ms
-     *     longer than for addresses; a later answer counts for later connections.
+     * @param answer takes the whole DNS message, or null if there is no answer, on any thread. Until it is called,
+     *     requests wait, at most 50 ms longer than for addresses. A later answer counts for later connections.
      */
     void ask(String name, Consumer<byte[]> answer);
 }

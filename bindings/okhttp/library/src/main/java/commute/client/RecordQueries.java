@@ -10,6 +10,8 @@ final class RecordQueries {
     private static final long PAUSE_NS = TimeUnit.MINUTES.toNanos(1);
 
     private static final int MAX_ORIGINS = 64;
+    /** Is malformed, so that it offers nothing and ends the wait for an answer. */
+    private static final byte[] NO_ANSWER = {};
 
     private final HttpsRecords resolver;
     private final Reporter reporter;
@@ -32,8 +34,11 @@ final class RecordQueries {
         this.reporter = reporter;
     }
 
-    /** Asks for the record of an origin, unless that was done within the last minute. */
+    /** Asks for the record of an origin, unless that was done within the last minute, or its host is an address. */
     void ask(String host, int port, long nowNs) {
+        if (EngineSession.isAddress(host)) {
+            return;
+        }
         String name = port == 443 ? host : "_" + port + "._https." + host;
         synchronized (askedAtNs) {
             Long last = askedAtNs.get(name);
@@ -44,13 +49,10 @@ final class RecordQueries {
         }
         reporter.report(host, port, null);
         try {
-            resolver.ask(name, answer -> {
-                if (answer != null && answer.length > 0) {
-                    reporter.report(host, port, answer);
-                }
-            });
-        } catch (RuntimeException noAnswer) {
-            // The server may still offer HTTP/3 in a response.
+            resolver.ask(name, answer -> reporter.report(host, port, answer == null ? NO_ANSWER : answer));
+        } catch (RuntimeException failed) {
+            // Otherwise connections would wait for an answer that does not come.
+            reporter.report(host, port, NO_ANSWER);
         }
     }
 }

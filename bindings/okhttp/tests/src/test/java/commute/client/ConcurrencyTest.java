@@ -38,7 +38,11 @@ final class ConcurrencyTest {
             Commute.configure(httpVersion == 3 ? settings.hintHttp3(server.url("/")).build() : settings.build());
             Call.Factory client = TestClients.withCommute(TestClients.trusting(server.trust()));
             Request request = new Request.Builder().url(server.url("/bytes/20000")).build();
-            assertEquals(httpVersion, version(client, request));
+            if (httpVersion == 3) {
+                TestClients.awaitHttp3(client, request).body().bytes();
+            } else {
+                assertEquals(2, version(client, request));
+            }
             long before = Thread.activeCount();
             ExecutorService threads = Executors.newFixedThreadPool(THREADS);
             List<Future<Integer>> versions = new ArrayList<>();

@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import okhttp3.Call;
@@ -185,16 +186,20 @@ final class ProxyTest {
                 ServerSocket socks = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             Proxy address = new Proxy(Proxy.Type.SOCKS, socks.getLocalSocketAddress());
             Call call = world.client(world.builder().proxy(address)).newCall(world.start().request("/").build());
+            socks.setSoTimeout(10_000);
+            AtomicBoolean came = new AtomicBoolean();
             Thread closing = new Thread(() -> {
                 try {
                     socks.accept().close();
-                } catch (IOException unused) {
-                    // The call fails in any case.
+                    came.set(true);
+                } catch (IOException bypassed) {
+                    // No connection came in time.
                 }
             });
             closing.start();
             assertThrows(IOException.class, () -> call.execute().close());
-            closing.join();
+            closing.join(20_000);
+            assertTrue(came.get(), "no connection to the proxy");
             assertEquals(0, world.server.getRequestCount());
         }
     }
