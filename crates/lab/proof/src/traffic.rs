@@ -145,6 +145,17 @@ impl Traffic {
             .map(|(socket, version)| (*socket, *version))
     }
 
+    /// Returns when the server first had packets of QUIC from a port that had opened no connection: one had moved there
+    /// (RFC 9000 section 9). Which one did is encrypted.
+    pub fn quic_moves(&self) -> impl Iterator<Item = u64> {
+        self.sent.iter().filter_map(|(socket, packets)| {
+            let first_ns = packets.first()?.arrival_ns;
+            let opened = self.openings(*socket).first();
+            let is_move = opened.is_none_or(|opening| opening.arrival_ns > first_ns);
+            (socket.transport == Transport::Quic && is_move).then_some(first_ns)
+        })
+    }
+
     /// Returns the packets of a socket that may open a connection.
     pub(super) fn openings(&self, socket: Socket) -> &[Opening] {
         self.openings.get(&socket).map_or(&[][..], Vec::as_slice)
@@ -280,6 +291,31 @@ pub(crate) mod tests {
             transport,
             ..event
         }
+    }
+
+    #[test]
+    fn quic_from_a_port_that_opened_no_connection_has_moved_there() {
+        let up = |arrival_ms, port, protocol, first_byte| TapRecord {
+            direction: Direction::Up,
+            src_port: port,
+            dst_port: 443,
+            first_byte,
+            ..packet(arrival_ms, protocol, 0, 100)
+        };
+        let lost = TapRecord {
+            fate: Fate::Dropped(link::Cause::Queue),
+            ..up(5, 1, UDP, INITIAL)
+        };
+        let tap = [
+            lost,
+            up(10, 1, UDP, 0x40),
+            up(20, 2, UDP, 0x40),
+            up(30, 2, UDP, INITIAL),
+            up(40, 3, UDP, 0x40),
+            up(50, 4, TCP, 0),
+        ];
+        let moves: Vec<u64> = Traffic::of(&tap).quic_moves().collect();
+        assert_eq!(moves, [20 * MS, 40 * MS]);
     }
 
     #[test]

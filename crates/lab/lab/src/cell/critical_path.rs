@@ -6,7 +6,7 @@ use driver::protocol::{Clock, Protocol, Row};
 use explain::{Crossings, Http, Leg, Request, SenderLog, SenderSample, Served};
 use link::window::{Socket, Window};
 use link::{Direction, Network};
-use proof::Log;
+use proof::{Log, Traffic};
 use record::CallResult;
 use record::server_log::ServerEvent;
 
@@ -20,8 +20,8 @@ const TLS_1_2: &str = "TLSv1_2";
 
 /// Gives every call that succeeded its parts, and its path if paths are kept. Clients with a clock of their own get
 /// none, and connections whose port neither end reports. Neither do concurrent calls of a connection whose server does
-/// not log when it responded: packets do not show which response they carry. Nor do calls that a move of the phone
-/// concerns, whose packets may have had several ports.
+/// not log when it responded: packets do not show which response they carry. Nor do calls that a move concerns, of the
+/// phone or of a QUIC connection, whose packets may have had several ports.
 pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_paths: bool) {
     if measured.clock != Clock::Monotonic {
         return;
@@ -37,7 +37,13 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
     };
     let samples = samples(&measured.log);
     let concurrent = concurrent(&measured.calls);
-    let across = across(measured.rows.iter(), &measured.moves, measured.started_ns);
+    let quic_moves: Vec<u64> = Traffic::of(&measured.tap).quic_moves().collect();
+    let across = across(
+        &measured.rows,
+        &measured.moves,
+        measured.started_ns,
+        &quic_moves,
+    );
     let mut recorder = keeps_paths.then(|| Recorder::new(&measured.tap));
     for call in &mut measured.calls {
         let is_explained = call.result == CallResult::Ok && !across.contains(&call.id);

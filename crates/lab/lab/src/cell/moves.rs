@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use driver::Meanwhile;
 use driver::clock::monotonic_ns;
-use driver::protocol::{Request, Row};
+use driver::protocol::{Protocol, Request, Row};
 use pump::{Bench, BenchError, Families};
 use study::{Family, Move};
 
@@ -182,25 +182,29 @@ fn nothing_sent(rows: &[Row]) -> String {
     )
 }
 
-/// Returns the ids of the calls that a move concerns: those under way during one, and all that end after one on a
-/// connection from before it, which may have changed its address and port. The moves' times count from `begun_ns`.
-pub(super) fn across<'a>(
-    rows: impl Iterator<Item = &'a Row> + Clone,
+/// Returns the ids of the calls that a move of the phone concerns, or one of a QUIC connection to another port, by the
+/// times of those. They are those under way during one, and all that end after one on a connection from before it, which
+/// may have changed its address and port. The phone's moves count from `begun_ns`.
+pub(super) fn across(
+    rows: &[Row],
     moves: &[record::Move],
     begun_ns: u64,
+    quic_moves_ns: &[u64],
 ) -> BTreeSet<u32> {
     let mut first_used: BTreeMap<u32, u64> = BTreeMap::new();
-    for row in rows.clone() {
+    for row in rows {
         let first_ns = first_used.entry(row.connection).or_insert(row.start_ns);
         *first_ns = row.start_ns.min(*first_ns);
     }
-    let is_across = |row: &Row| {
+    let is_across = |row: &&Row| {
         let since_ns = first_used[&row.connection];
         // A move takes a while: it begins before its time.
-        let during = |of: &record::Move| (since_ns..=row.end_ns).contains(&(begun_ns + of.at_ns));
-        moves.iter().any(during)
+        let during = |at_ns: u64| (since_ns..=row.end_ns).contains(&at_ns);
+        let is_quic = row.protocol == Some(Protocol::H3);
+        moves.iter().any(|of| during(begun_ns + of.at_ns))
+            || is_quic && quic_moves_ns.iter().any(|at_ns| during(*at_ns))
     };
-    let rows = rows.filter(|row| is_across(row));
+    let rows = rows.iter().filter(is_across);
     rows.map(|row| row.id).collect()
 }
 
@@ -253,8 +257,14 @@ mod tests {
             signalled: true,
             ..record::Move::default()
         }];
-        let found = across(rows.iter(), &moves, 1_000);
-        assert_eq!(found, [2, 3, 5].into());
-        assert!(across(rows.iter(), &[], 1_000).is_empty());
+        assert_eq!(across(&rows, &moves, 1_000, &[]), [2, 3, 5].into());
+        assert!(across(&rows, &[], 1_000, &[]).is_empty());
+        // Over TCP connections stay on their port.
+        assert!(across(&rows, &[], 1_000, &[1_050]).is_empty());
+        let over_h3 = rows.map(|row| Row {
+            protocol: Some(Protocol::H3),
+            ..row
+        });
+        assert_eq!(across(&over_h3, &[], 1_000, &[1_050]), [2, 3, 5].into());
     }
 }
