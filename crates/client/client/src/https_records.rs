@@ -4,7 +4,9 @@
 #[cfg(feature = "https-records")]
 mod ask;
 mod expected;
+mod message;
 mod read;
+mod service;
 
 #[cfg(feature = "https-records")]
 pub(crate) use ask::h3_record;

@@ -60,6 +60,17 @@ fn asked(router: &mut Router) -> (QueryId, QueryId) {
     (https, queries.next().expect("it asks for addresses").0)
 }
 
+fn head(call: CallId, conn: ConnId, alt_svc: &[u8]) -> Event<'_> {
+    Event::Head {
+        call,
+        conn,
+        misdirected: false,
+        kept: true,
+        alt_svc,
+        resumable: false,
+    }
+}
+
 fn opened(router: &mut Router) -> Vec<(Transport, u16)> {
     let opened = commands(router)
         .into_iter()
@@ -289,17 +300,7 @@ fn exchange(router: &mut Router, id: u64, origin: &Origin, alt_svc: &[u8]) -> i6
             }
             Command::Close(_) => open -= 1,
             Command::Send { conn, .. } => {
-                router.handle(
-                    Event::Head {
-                        call,
-                        conn,
-                        misdirected: false,
-                        kept: true,
-                        alt_svc,
-                        resumable: false,
-                    },
-                    now,
-                );
+                router.handle(head(call, conn, alt_svc), now);
                 router.handle(
                     Event::Done {
                         call,
@@ -362,15 +363,7 @@ fn connections_beyond_the_bound_are_closed_when_their_requests_end() {
     }
     assert_eq!((open, sent.len()), (100, 100));
     for (call, conn) in sent {
-        let head = Event::Head {
-            call,
-            conn,
-            misdirected: false,
-            kept: true,
-            alt_svc: b"",
-            resumable: false,
-        };
-        router.handle(head, at(1));
+        router.handle(head(call, conn, b""), at(1));
         let bytes = 1;
         router.handle(Event::Done { call, conn, bytes }, at(1));
     }
@@ -427,14 +420,7 @@ fn what_names_nothing_known_is_ignored() {
             conn,
             fault: Fault::Reset,
         },
-        Event::Head {
-            call,
-            conn,
-            misdirected: false,
-            kept: true,
-            alt_svc: b"",
-            resumable: false,
-        },
+        head(call, conn, b""),
         Event::Done {
             call,
             conn,

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use route::H3Record;
 
+use super::message::{Reader, wire_name};
+use super::service::Service;
+
 /// The type HTTPS (RFC 9460 section 14.1) and the class IN (RFC 1035 section 3.2.4).
 const HTTPS: u16 = 65;
 const IN: u16 = 1;
@@ -15,22 +18,8 @@ const TRUNCATED: u16 = 0x0200;
 const CODE: u16 = 0x000f;
 /// Codes that answer the question: no error, and no such name.
 const ANSWERED: [u16; 2] = [0, 3];
-/// Bytes of a name at most (RFC 1035 section 3.1).
-const MAX_NAME_BYTES: usize = 255;
-/// Pointers that a name follows at most: it has no more labels in 255 bytes.
-const MAX_POINTERS: usize = 127;
 /// Bytes of a message at most: over TCP a length of two bytes precedes it (RFC 1035 section 4.2.2).
 const MAX_MESSAGE_BYTES: usize = 65_535;
-/// Keys of parameters that count here (RFC 9460 section 14.3.2).
-const MANDATORY: u16 = 0;
-const ALPN: u16 = 1;
-const NO_DEFAULT_ALPN: u16 = 2;
-const PORT: u16 = 3;
-const IPV4_HINT: u16 = 4;
-const IPV6_HINT: u16 = 6;
-/// Keys that a record may demand and that are known here.
-const KNOWN_KEYS: [u16; 5] = [ALPN, NO_DEFAULT_ALPN, PORT, IPV4_HINT, IPV6_HINT];
-
 /// Returns the record with HTTP/3 that the server prefers, of those that answer the question for this host and port. A
 /// record that leads to another name is ignored, and with an alias all are (RFC 9460 section 2.4.1): only the origin's
 /// own addresses are looked up. Nothing at all if the message is no whole answer, or one of its records is malformed
@@ -135,183 +124,6 @@ fn names_of(asked: Vec<u8>, records: &[Record]) -> Vec<Vec<u8>> {
         names.push(next.clone());
     }
     names
-}
-
-/// The data of an HTTPS record.
-struct Service {
-    /// 0: an alias.
-    priority: u16,
-    target: Vec<u8>,
-    has_h3: bool,
-    port: Option<u16>,
-    /// Whether all that the record demands is there and known here (RFC 9460 sections 2.4.3 and 8).
-    is_understood: bool,
-}
-
-impl Service {
-    /// Returns nothing if the data is malformed.
-    fn parse(data: &[u8]) -> Option<Self> {
-        let mut data = Reader { bytes: data, at: 0 };
-        let (priority, target) = (data.u16()?, data.plain_name()?);
-        let mut service = Self {
-            priority,
-            target,
-            has_h3: false,
-            port: None,
-            is_understood: true,
-        };
-        if priority == 0 {
-            // Parameters of an alias do not count, whatever they are (RFC 9460 section 2.4.2).
-            return Some(service);
-        }
-        let (mut keys, mut mandatory) = (Vec::new(), Vec::new());
-        while !data.is_at_end() {
-            let (key, length) = (data.u16()?, data.u16()?);
-            let value = data.take(length.into())?;
-            if keys.last().is_some_and(|before| *before >= key) {
-                return None;
-            }
-            keys.push(key);
-            match key {
-                MANDATORY => mandatory = mandatory_keys(value)?,
-                ALPN => service.has_h3 = protocols(value)?.contains(&&b"h3"[..]),
-                PORT => service.port = Some(u16::from_be_bytes(value.try_into().ok()?)),
-                NO_DEFAULT_ALPN if !value.is_empty() => return None,
-                IPV4_HINT if !is_list_of(value, 4) => return None,
-                IPV6_HINT if !is_list_of(value, 16) => return None,
-                _ => {}
-            }
-        }
-        let known = |key: &u16| KNOWN_KEYS.contains(key) && keys.contains(key);
-        let has_protocols = keys.contains(&ALPN) || !keys.contains(&NO_DEFAULT_ALPN);
-        // Nobody listens on port 0.
-        service.is_understood =
-            mandatory.iter().all(known) && has_protocols && service.port != Some(0);
-        Some(service)
-    }
-}
-
-/// Reads the keys that a record demands: in order, each once, without `mandatory` itself.
-fn mandatory_keys(value: &[u8]) -> Option<Vec<u16>> {
-    let (keys, []) = value.as_chunks() else {
-        return None;
-    };
-    let keys: Vec<u16> = keys.iter().map(|key| u16::from_be_bytes(*key)).collect();
-    let is_list = !keys.is_empty() && keys.is_sorted_by(|a, b| a < b) && keys[0] != MANDATORY;
-    is_list.then_some(keys)
-}
-
-/// Reads names of protocols, none of which is empty; there is at least one.
-fn protocols(value: &[u8]) -> Option<Vec<&[u8]>> {
-    let mut value = Reader {
-        bytes: value,
-        at: 0,
-    };
-    let mut names = Vec::new();
-    while names.is_empty() || !value.is_at_end() {
-        let [length] = *value.take(1)? else {
-            return None;
-        };
-        let name = value.take(length.into())?;
-        if name.is_empty() {
-            return None;
-        }
-        names.push(name);
-    }
-    Some(names)
-}
-
-fn is_list_of(value: &[u8], bytes: usize) -> bool {
-    !value.is_empty() && value.len().is_multiple_of(bytes)
-}
-
-/// Returns a host as a name on the wire, in lower case.
-fn wire_name(host: &str) -> Option<Vec<u8>> {
-    let host = host.strip_suffix('.').unwrap_or(host);
-    let mut name = Vec::new();
-    for label in host.split('.') {
-        let length = u8::try_from(label.len()).ok();
-        name.push(length.filter(|length| (1..64).contains(length))?);
-        name.extend(label.bytes().map(|byte| byte.to_ascii_lowercase()));
-    }
-    name.push(0);
-    (name.len() <= MAX_NAME_BYTES).then_some(name)
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn is_at_end(&self) -> bool {
-        self.at == self.bytes.len()
-    }
-
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let taken = self.bytes.get(self.at..self.at.checked_add(count)?)?;
-        self.at += count;
-        Some(taken)
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    /// Reads a name without pointers, as the data of an HTTPS record has it (RFC 9460 section 2.2).
-    fn plain_name(&mut self) -> Option<Vec<u8>> {
-        let begin = self.at;
-        let name = self.name()?;
-        (self.at - begin == name.len()).then_some(name)
-    }
-
-    /// Reads a name; returns its labels as on the wire without compression (RFC 1035 section 4.1.4), in lower case.
-    fn name(&mut self) -> Option<Vec<u8>> {
-        let mut name = Vec::new();
-        let mut label = Reader {
-            bytes: self.bytes,
-            at: self.at,
-        };
-        let mut end = None;
-        // Each pointer leads further back, so that none is followed twice.
-        let (mut start, mut pointers) = (self.at, 0);
-        loop {
-            let [length] = *label.take(1)? else {
-                return None;
-            };
-            match length {
-                0 => break,
-                1..64 => {
-                    name.push(length);
-                    let bytes = label.take(length.into())?;
-                    name.extend(bytes.iter().map(u8::to_ascii_lowercase));
-                }
-                0xc0.. => {
-                    let [low] = *label.take(1)? else {
-                        return None;
-                    };
-                    let to = usize::from(u16::from_be_bytes([length & 0x3f, low]));
-                    end = end.or(Some(label.at));
-                    pointers += 1;
-                    if to >= start || pointers > MAX_POINTERS {
-                        return None;
-                    }
-                    (start, label.at) = (to, to);
-                }
-                _ => return None,
-            }
-            if name.len() >= MAX_NAME_BYTES {
-                return None;
-            }
-        }
-        name.push(0);
-        self.at = end.unwrap_or(label.at);
-        Some(name)
-    }
 }
 
 #[cfg(test)]
