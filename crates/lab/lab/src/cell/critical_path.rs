@@ -22,7 +22,12 @@ const TLS_1_2: &str = "TLSv1_2";
 /// none, and connections whose port neither end reports. Neither do concurrent calls of a connection whose server does
 /// not log when it responded: packets do not show which response they carry. Nor do calls that a move concerns, of the
 /// phone or of a QUIC connection, whose packets may have had several ports.
-pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_paths: bool) {
+pub(super) fn explain_calls(
+    measured: &mut Measured,
+    traffic: &Traffic,
+    network: &Network,
+    keeps_paths: bool,
+) {
     if measured.clock != Clock::Monotonic {
         return;
     }
@@ -37,7 +42,7 @@ pub(super) fn explain_calls(measured: &mut Measured, network: &Network, keeps_pa
     };
     let samples = samples(&measured.log);
     let concurrent = concurrent(&measured.calls);
-    let quic_moves: Vec<u64> = Traffic::of(&measured.tap).quic_moves().collect();
+    let quic_moves: Vec<u64> = traffic.quic_moves().collect();
     let across = across(
         &measured.rows,
         &measured.moves,

@@ -165,7 +165,12 @@ impl CellRun<'_> {
         if let Some(spec) = &self.network.up.radio {
             measured.radio = radio(&measured.window.radio, spec, measured.started_ns);
         }
-        critical_path::explain_calls(&mut measured, self.network, self.captures.paths);
+        critical_path::explain_calls(
+            &mut measured,
+            &claim.traffic,
+            self.network,
+            self.captures.paths,
+        );
         Ok(measured)
     }
 
